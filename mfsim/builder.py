@@ -1,0 +1,102 @@
+"""Make integer programs node by node; every range and word is proved on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mfsim import ops
+from mfsim.errors import MfsimError, ModelError
+from mfsim.formats import Format, Scale
+from mfsim.ops.op import activation, constant
+from mfsim.program import Node, Program, Tensor
+
+
+class ProgramBuilder:
+    """Collects tensors and nodes and returns a `Program`.
+
+    >>> builder = ProgramBuilder()
+    >>> x = builder.input("x", (8,), Format(8), Scale.of(-7))
+    >>> y = builder.node("relu", [x])
+    >>> builder.finish([y]).tensors[y].format
+    Format(bits=7, signed=False)
+    """
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, Tensor] = {}
+        self._inputs: list[str] = []
+        self._nodes: list[Node] = []
+        self._names: set[str] = set()
+
+    def _fresh(self, name: str) -> str:
+        fresh, number = name, 1
+        while fresh in self.tensors or fresh in self._names:
+            fresh, number = f"{name}_{number}", number + 1
+        return fresh
+
+    def _add(self, tensor: Tensor) -> str:
+        if tensor.name in self.tensors:
+            raise ModelError(f"two tensors are called `{tensor.name}`")
+        self.tensors[tensor.name] = tensor
+        return tensor.name
+
+    def input(self, name: str, shape: Sequence[int], format_: Format, scale: Scale | None = None) -> str:
+        """Add an input of full range; `shape` has no batch axis. Return its name."""
+        return self.input_tensor(activation(name, shape, format_, scale))
+
+    def input_tensor(self, tensor: Tensor) -> str:
+        """Add `tensor` as an input and return its name."""
+        self._inputs.append(tensor.name)
+        return self._add(tensor)
+
+    def constant(
+        self, name: str, codes: np.ndarray, format_: Format | None = None, scale: Scale | None = None
+    ) -> str:
+        """Add a constant (name made unique) and return its name."""
+        return self._add(constant(self._fresh(name), codes, format_, scale))
+
+    def constant_tensor(self, tensor: Tensor) -> str:
+        """Add a constant as it is and return its name."""
+        return self._add(tensor)
+
+    def node(
+        self,
+        op: str,
+        inputs: Sequence[str],
+        attributes: Mapping[str, object] | None = None,
+        *,
+        name: str = "",
+        layer: str = "",
+        outputs: Sequence[str] = (),
+    ) -> str:
+        """Add a node, prove its ranges, and return the name of its first output.
+
+        Derived attributes are computed where they are not given. An error of the op is raised again
+        with the node, its op, and the shapes and words of its inputs.
+        """
+        name = self._fresh(name or op)
+        tensors = [self.tensors[i] for i in inputs]
+        try:
+            kind = ops.get(op)
+            kind.check_inputs(len(tensors))
+            complete = kind.derived(tensors, attributes or {})
+            inference = kind.infer(tensors, complete)
+        except MfsimError as error:
+            shown = ", ".join(f"`{t.name}` {t.shape} {t.format}" for t in tensors)
+            raise type(error)(f"node `{name}` ({op}) of {shown}: {error}") from error
+        names = list(outputs) or [self._fresh(name if k == 0 else f"{name}_{k}") for k in range(len(inference.outputs))]
+        for tensor, output in zip(inference.outputs, names, strict=True):
+            self._add(replace(tensor, name=output))
+        self._names.add(name)
+        self._nodes.append(Node(name, op, tuple(inputs), tuple(names), complete, inference.words, layer))
+        return names[0]
+
+    def finish(self, outputs: Sequence[str], metadata: Mapping[str, str] | None = None) -> Program:
+        """Return the program; tensors that nothing reads or writes are left out."""
+        used = set(self._inputs) | set(outputs)
+        for node in self._nodes:
+            used.update(node.inputs, node.outputs)
+        tensors = {name: tensor for name, tensor in self.tensors.items() if name in used}
+        return Program(tuple(self._inputs), tuple(outputs), tensors, tuple(self._nodes), metadata or {})

@@ -1,0 +1,61 @@
+"""Errors of mfsim, each one sentence: *"`frac_bits` must be in 0..31, not 40"*.
+
+Every error that a user can cause derives from `MfsimError`; where a builtin error is expected as
+well (a bad value, a bad type), the class also derives from that builtin. `did_you_mean` writes the
+hint for a mistyped name.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MfsimError(Exception):
+    """Base of every error that mfsim raises on purpose."""
+
+
+class FormatError(MfsimError, ValueError):
+    """A word length, scale, rounding or overflow rule is not allowed."""
+
+
+class RangeError(MfsimError, ValueError):
+    """A proved range does not fit the word it has to fit, or does not fit 63 bits."""
+
+
+class ShapeError(MfsimError, ValueError):
+    """A shape does not suit the operation."""
+
+
+class UnsupportedOpError(MfsimError, ValueError):
+    """A node, layer or option that mfsim does not know."""
+
+
+class ModelError(MfsimError, ValueError):
+    """A model file or a torch module cannot be used as it is."""
+
+
+class ExportError(MfsimError, ValueError):
+    """A model cannot be written to ONNX without losing something."""
+
+
+class ParityError(MfsimError, ValueError):
+    """Two realisations that must agree do not."""
+
+
+class DataError(MfsimError, ValueError):
+    """A data set is missing, damaged or of the wrong shape."""
+
+
+class RecipeError(MfsimError, ValueError):
+    """A quantization recipe says something that cannot be done."""
+
+
+class CountError(MfsimError, ValueError):
+    """Something in a program cannot be counted, or a counted limit is passed."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `"; did you mean `x`?"` for the known name closest to `name`, or an empty string."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean `{close[0]}`?" if close else ""

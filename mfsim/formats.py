@@ -1,0 +1,211 @@
+"""The words that everything is said in: formats, ranges, scales, rounding and overflow.
+
+All arithmetic here is in Python ints, so no width or range is ever rounded or wrapped.
+A *code* is a stored integer; its real value is `code * 2**exponent`, with the exponent of its scale.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mfsim.errors import FormatError, RangeError, did_you_mean
+
+MAX_BITS = 63
+"""Widest word: every code of a signed or unsigned word of at most 63 bits fits int64."""
+
+
+class Rounding(enum.Enum):
+    """How a value between two codes is rounded."""
+
+    HALF_EVEN = "half_even"
+    """To the nearest code, ties to the even one: -2.5 -> -2, -1.5 -> -2, -0.5 -> 0, 2.5 -> 2."""
+    HALF_UP = "half_up"
+    """To the nearest code, ties towards plus infinity: -2.5 -> -2, -1.5 -> -1, -0.5 -> 0, 2.5 -> 3."""
+    HALF_AWAY = "half_away"
+    """To the nearest code, ties away from zero: -2.5 -> -3, -1.5 -> -2, -0.5 -> -1, 2.5 -> 3."""
+    FLOOR = "floor"
+    """Towards minus infinity (an arithmetic right shift): -2.5 -> -3, -0.5 -> -1, 2.5 -> 2."""
+    CEIL = "ceil"
+    """Towards plus infinity: -2.5 -> -2, -0.5 -> 0, 2.5 -> 3."""
+    TOWARD_ZERO = "toward_zero"
+    """Towards zero (truncation of the magnitude): -2.5 -> -2, -0.5 -> 0, 2.5 -> 2."""
+
+    @classmethod
+    def parse(cls, name: str | Rounding) -> Rounding:
+        """Return the member called `name`; a `FormatError` names the known ones."""
+        return _parse(cls, name, "rounding")
+
+
+class Overflow(enum.Enum):
+    """What happens to a code that does not fit its word."""
+
+    SATURATE = "saturate"
+    """The nearest code of the word: in 4 signed bits -9 -> -8 and 8 -> 7; in 4 unsigned bits -1 -> 0."""
+    WRAP = "wrap"
+    """The code modulo 2**bits: in 4 signed bits -9 -> 7 and 8 -> -8; in 4 unsigned bits -1 -> 15."""
+
+    @classmethod
+    def parse(cls, name: str | Overflow) -> Overflow:
+        """Return the member called `name`; a `FormatError` names the known ones."""
+        return _parse(cls, name, "overflow")
+
+
+def _parse(kind, name, what):
+    if isinstance(name, kind):
+        return name
+    known = [member.value for member in kind]
+    if name not in known:
+        raise FormatError(f"`{what}` must be one of {', '.join(known)}, not {name!r}{did_you_mean(str(name), known)}")
+    return kind(name)
+
+
+@dataclass(frozen=True, order=True)
+class Format:
+    """A word of `bits` bits, two's complement when `signed`.
+
+    `bits` is in 1..63. `lo` and `hi` are its extreme codes.
+    """
+
+    bits: int
+    signed: bool = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.bits, bool) or not isinstance(self.bits, int) or not 1 <= self.bits <= MAX_BITS:
+            raise FormatError(f"`bits` must be an integer in 1..{MAX_BITS}, not {self.bits!r}")
+        object.__setattr__(self, "signed", bool(self.signed))
+
+    @property
+    def lo(self) -> int:
+        """The least code."""
+        return -(1 << (self.bits - 1)) if self.signed else 0
+
+    @property
+    def hi(self) -> int:
+        """The greatest code."""
+        return (1 << (self.bits - 1)) - 1 if self.signed else (1 << self.bits) - 1
+
+    def holds(self, lo: int, hi: int) -> bool:
+        """Whether every code of lo..hi is a code of this word."""
+        return self.lo <= lo and hi <= self.hi
+
+    @classmethod
+    def of_range(cls, lo: int, hi: int, where: str = "the value") -> Format:
+        """Return the smallest word that holds lo..hi: unsigned if lo >= 0, else two's complement.
+
+        Raises `RangeError`, naming `where`, if that takes more than 63 bits.
+        """
+        bits = max(1, hi.bit_length()) if lo >= 0 else max((-lo - 1).bit_length(), hi.bit_length(), 0) + 1
+        if bits > MAX_BITS:
+            raise RangeError(f"{where} needs {bits} bits for {lo}..{hi}, and at most {MAX_BITS} bits are possible")
+        return cls(bits, lo < 0)
+
+    def __str__(self) -> str:
+        return f"{'s' if self.signed else 'u'}{self.bits}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The grid of a tensor: real value = code * 2**exponent.
+
+    One exponent, with `axis` None, serves the whole tensor; else `exponents` has one entry for each
+    index of the non-negative `axis`.
+    """
+
+    exponents: tuple[int, ...] = (0,)
+    axis: int | None = None
+
+    def __post_init__(self) -> None:
+        exponents = tuple(int(e) for e in self.exponents)
+        axis = self.axis
+        if axis is not None and exponents and all(e == exponents[0] for e in exponents):
+            exponents, axis = exponents[:1], None
+        if axis is None and len(exponents) != 1:
+            raise FormatError(f"a scale without an axis must have one exponent, not {len(exponents)}")
+        object.__setattr__(self, "exponents", exponents)
+        object.__setattr__(self, "axis", axis)
+
+    @classmethod
+    def of(cls, exponent: int) -> Scale:
+        """Return the scale with one exponent."""
+        return cls((exponent,), None)
+
+    @property
+    def exponent(self) -> int:
+        """The exponent of a per-tensor scale; a `FormatError` for a per-channel one."""
+        if self.axis is not None:
+            raise FormatError("one scale for the whole tensor is needed here, not one for each channel; requantize first")
+        return self.exponents[0]
+
+    def along(self, size: int) -> tuple[int, ...]:
+        """Return `size` exponents: the stored ones, or the single one repeated."""
+        return self.exponents if self.axis is not None else self.exponents * size
+
+    def moved(self, by: Sequence[int] | int, axis: int | None = None) -> Scale:
+        """Return this scale with `by` added to its exponents (one int, or one for each index of `axis`)."""
+        if isinstance(by, int):
+            return Scale(tuple(e + by for e in self.exponents), self.axis)
+        if len(by) == 1:
+            return self.moved(int(by[0]))
+        if self.axis is not None and self.axis != axis:
+            raise FormatError(f"a scale along axis {self.axis} cannot be moved along axis {axis}")
+        return Scale(tuple(e + b for e, b in zip(self.along(len(by)), by, strict=True)), axis)
+
+    def __str__(self) -> str:
+        if self.axis is None:
+            return f"2^{self.exponents[0]}"
+        return f"2^{min(self.exponents)}..2^{max(self.exponents)} by axis {self.axis}"
+
+
+@dataclass(frozen=True)
+class Range:
+    """Proved bounds lo <= code <= hi, for the whole tensor or for each index of `axis`."""
+
+    lo: tuple[int, ...]
+    hi: tuple[int, ...]
+    axis: int | None = None
+
+    def __post_init__(self) -> None:
+        lo, hi = tuple(int(v) for v in self.lo), tuple(int(v) for v in self.hi)
+        if len(lo) != len(hi) or not lo or (self.axis is None and len(lo) != 1):
+            raise RangeError(f"a range needs as many lower as upper bounds, one for each index, not {len(lo)} and {len(hi)}")
+        if any(a > b for a, b in zip(lo, hi, strict=True)):
+            raise RangeError("a range must have lo <= hi")
+        object.__setattr__(self, "lo", lo)
+        object.__setattr__(self, "hi", hi)
+
+    @classmethod
+    def of(cls, lo: int, hi: int) -> Range:
+        """Return the range lo..hi for a whole tensor."""
+        return cls((lo,), (hi,), None)
+
+    @property
+    def low(self) -> int:
+        """The least bound over all indices."""
+        return min(self.lo)
+
+    @property
+    def high(self) -> int:
+        """The greatest bound over all indices."""
+        return max(self.hi)
+
+    @property
+    def bound(self) -> int:
+        """The greatest possible magnitude."""
+        return max(-self.low, self.high, 0)
+
+    def along(self, axis: int, size: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return (lo, hi) with `size` entries for `axis`; bounds along another axis are merged first."""
+        if self.axis == axis:
+            return self.lo, self.hi
+        return (self.low,) * size, (self.high,) * size
+
+    def merged(self) -> Range:
+        """Return the range without its axis."""
+        return Range.of(self.low, self.high)
+
+    def map(self, function) -> Range:
+        """Return the range with `(lo, hi) -> (lo, hi)` applied to each index."""
+        pairs = [function(a, b) for a, b in zip(self.lo, self.hi, strict=True)]
+        return Range(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs), self.axis)

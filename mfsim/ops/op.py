@@ -1,0 +1,211 @@
+"""What an op is: one object that states its attributes, ranges, reference, counts and test cases.
+
+Rules for every file in this room:
+1. `infer` proves: the output range holds for every input inside the input ranges (`tight` where
+   both ends are attained), and each inner word holds every partial sum in any order, bias included.
+2. `reference` is written from the definition, in Python ints on object arrays, and shares no line
+   with the kernel.
+3. `count` gives the operations of one sample, as the plain kernel executes them, with the widths of
+   the operands; work on constants alone has `offline=True`.
+4. Nothing here imports onnx, torch or numba kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from mfsim.errors import FormatError, ShapeError, UnsupportedOpError, did_you_mean
+from mfsim.formats import Format, Range, Scale
+from mfsim.program import Node, Tensor, Value
+
+MULTIPLIED_BY = ("learned", "activation", "fixed")
+"""The three classes of multiplication that are kept apart."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute: `kind` is int, ints or str; `choices` limits it; without default it is required."""
+
+    name: str
+    kind: str
+    doc: str
+    default: Value | None = None
+    choices: tuple[Value, ...] = ()
+    derived: bool = False
+    """Whether `Op.derive` computes it from the scales and ranges of the inputs."""
+
+    def check(self, op: str, value: object) -> Value:
+        """Return `value` in canonical form; a `FormatError` says what it must be."""
+        if self.kind == "ints" and isinstance(value, (list, tuple)):
+            value = tuple(int(v) for v in value)
+        elif self.kind == "int" and isinstance(value, (int, np.integer)):
+            value = int(value)
+        elif not (self.kind == "str" and isinstance(value, str)):
+            raise FormatError(f"`{self.name}` of op `{op}` must be of kind {self.kind}, not {value!r}")
+        if self.choices and value not in self.choices:
+            hint = did_you_mean(str(value), [str(c) for c in self.choices])
+            allowed = ", ".join(str(c) for c in self.choices)
+            raise FormatError(f"`{self.name}` of op `{op}` must be one of {allowed}, not {value!r}{hint}")
+        return value
+
+
+@dataclass(frozen=True)
+class Row:
+    """`count` executions of one primitive for one sample, with the widths of its operands in bits.
+
+    `multiplied_by` is one of `MULTIPLIED_BY` for mul, else "". `entries` is the table size for lut.
+    """
+
+    layer: str
+    node: str
+    op: str
+    primitive: str
+    widths: tuple[int, ...]
+    count: int
+    multiplied_by: str = ""
+    offline: bool = False
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What `infer` proves: output tensors (names are filled in later), inner words, tightness."""
+
+    outputs: tuple[Tensor, ...]
+    words: Mapping[str, Format] = field(default_factory=dict)
+    tight: bool = False
+
+
+@dataclass(frozen=True)
+class Case:
+    """One conformance case: input tensors (constants carry codes), attributes.
+
+    With `exhaustive`, the suite runs every combination of input codes in the input ranges (at most
+    2**16 samples); else extremes and seeded random codes. `extra` are further samples that sit on
+    ties, thresholds and guards: a tuple of samples, each a tuple of arrays without batch axis, one
+    for each non-constant input.
+    """
+
+    name: str
+    inputs: tuple[Tensor, ...]
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+    exhaustive: bool = False
+    extra: tuple[tuple[np.ndarray, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Op:
+    """One operation of the integer program.
+
+    Attributes
+    ----------
+    name : snake case, equal to the file name in `mfsim/ops`, `mfsim/kernels`, ...
+    summary : one line for the op table.
+    attributes : their declarations.
+    inputs : names of the inputs; a trailing "?" marks an optional one, a trailing "*" a variadic one.
+    primitives : the primitives that the plain kernel may use; empty for layout ops and relabelling.
+    realisations : what exists besides the reference; of "kernel", "torch", "onnx", "integer".
+    infer, reference, count, cases : see the module header.
+    derive : returns the derived attributes (alignment shifts, clamps) for given input tensors.
+    """
+
+    name: str
+    summary: str
+    attributes: tuple[Attribute, ...]
+    inputs: tuple[str, ...]
+    primitives: frozenset[str]
+    infer: Callable[[Sequence[Tensor], Mapping[str, Value]], Inference]
+    reference: Callable[[Sequence[np.ndarray], Mapping[str, Value]], list[np.ndarray]]
+    count: Callable[[Node, Sequence[Tensor], Sequence[Tensor]], list[Row]]
+    cases: Callable[[], Iterable[Case]]
+    realisations: frozenset[str] = frozenset({"kernel", "torch", "onnx", "integer"})
+    derive: Callable[[Sequence[Tensor], Mapping[str, Value]], dict[str, Value]] | None = None
+
+    def derived(self, tensors: Sequence[Tensor], attributes: Mapping[str, object]) -> dict[str, Value]:
+        """Return all attributes for `tensors`: checked, defaults filled in, derived ones computed.
+
+        A derived attribute that is already in `attributes` is kept; `infer` checks it.
+        """
+        given = self.complete(attributes, derived=False)
+        if self.derive is not None:
+            given = self.derive(tensors, given) | given
+        return self.complete(given)
+
+    def complete(self, attributes: Mapping[str, object], derived: bool = True) -> dict[str, Value]:
+        """Return all attributes, checked, defaults filled in; unknown ones are an error.
+
+        With `derived` False, derived attributes that are not given are left out.
+        """
+        known = {attribute.name: attribute for attribute in self.attributes}
+        for name in attributes:
+            if name not in known:
+                raise UnsupportedOpError(f"op `{self.name}` has no attribute `{name}`{did_you_mean(name, known)}")
+        complete = {}
+        for name, attribute in known.items():
+            if attribute.derived and not derived and name not in attributes:
+                continue
+            value = attributes.get(name, attribute.default)
+            if value is None:
+                raise FormatError(f"op `{self.name}` needs the attribute `{name}`")
+            complete[name] = attribute.check(self.name, value)
+        return complete
+
+    def check_inputs(self, count: int) -> None:
+        """Raise `ShapeError` unless `count` inputs suit this op."""
+        least = sum(not name.endswith(("?", "*")) for name in self.inputs)
+        most = None if any(name.endswith("*") for name in self.inputs) else len(self.inputs)
+        if count < least or (most is not None and count > most):
+            raise ShapeError(f"op `{self.name}` takes the inputs {', '.join(self.inputs) or 'none'}, not {count} of them")
+
+
+def result(
+    shape: Sequence[int], range_: Range, scale: Scale, where: str, format_: Format | None = None
+) -> Tensor:
+    """Return an output tensor in the smallest word that holds `range_` (or in `format_`)."""
+    return Tensor(where, tuple(shape), format_ or Format.of_range(range_.low, range_.high, where), scale, range_)
+
+
+def constant(name: str, codes: np.ndarray, format_: Format | None = None, scale: Scale | None = None) -> Tensor:
+    """Return a constant tensor; its range is that of its codes."""
+    codes = np.asarray(codes, dtype=np.int64)
+    lo, hi = (int(codes.min()), int(codes.max())) if codes.size else (0, 0)
+    return Tensor(
+        name, codes.shape, format_ or Format.of_range(lo, hi, name), scale or Scale(), Range.of(lo, hi), codes
+    )
+
+
+def activation(name: str, shape: Sequence[int], format_: Format, scale: Scale | None = None) -> Tensor:
+    """Return an activation of the full range of its word; `shape` has no batch axis."""
+    return Tensor(name, (1, *shape), format_, scale or Scale(), Range.of(format_.lo, format_.hi))
+
+
+def rows(node: Node, *counts: tuple) -> list[Row]:
+    """Return rows for (primitive, widths, count[, multiplied_by]) tuples, leaving out the empty ones."""
+    return [Row(node.layer, node.name, node.op, c[0], tuple(c[1]), int(c[2]), *c[3:]) for c in counts if c[2]]
+
+
+def no_operations(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[Row]:
+    """Count of layout and relabelling ops: nothing is computed."""
+    return []
+
+
+def size(shape: Sequence[int]) -> int:
+    """Return the number of codes of one sample of an activation shape."""
+    total = 1
+    for n in shape[1:]:
+        total *= int(n)
+    return total
+
+
+def objects(codes: np.ndarray) -> np.ndarray:
+    """Return `codes` as an object array of Python ints."""
+    array = np.empty(np.shape(codes), dtype=object)
+    array[...] = np.asarray(codes).astype(object)
+    return array
+
+
+def with_name(tensor: Tensor, name: str) -> Tensor:
+    """Return `tensor` under another name."""
+    return replace(tensor, name=name)

@@ -1,0 +1,194 @@
+"""requantize: the only place where precision is lost on purpose.
+
+    y = fit(round(x / 2**shift)),   scale(y) = scale(x) * 2**shift
+
+`fit` saturates or wraps into the word (bits, signed); with `narrow` the least code is left out, so
+that a signed word is symmetric. A negative shift multiplies exactly by a power of two.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from mfsim.errors import FormatError
+from mfsim.formats import Format, Overflow, Range, Rounding, Scale
+from mfsim.ops.op import Attribute, Case, Inference, Op, activation, result, rows, size
+
+ROUNDINGS = tuple(rounding.value for rounding in Rounding)
+OVERFLOWS = tuple(overflow.value for overflow in Overflow)
+
+
+CLAMPS = ("none", "high", "low", "both")
+
+
+def rounded(value: Fraction, rounding: str) -> int:
+    """Return `value` rounded to an integer, from the definition of each rule."""
+    floor = value.numerator // value.denominator
+    rest = value - floor
+    if rest == 0 or rounding == "floor":
+        return floor
+    if rounding == "ceil":
+        return floor + 1
+    if rounding == "toward_zero":
+        return floor if value > 0 else floor + 1
+    if rest != Fraction(1, 2):
+        return floor + (rest > Fraction(1, 2))
+    if rounding == "half_even":
+        return floor + floor % 2
+    if rounding == "half_up":
+        return floor + 1
+    return floor + 1 if value > 0 else floor
+
+
+def word_limits(attributes) -> tuple[int, int]:
+    """Return the least and greatest code that the result may have."""
+    word = Format(attributes["bits"], bool(attributes["signed"]))
+    return word.lo + int(attributes["narrow"] and word.signed), word.hi
+
+
+def fit(code: int, lo: int, hi: int, bits: int, signed: bool, overflow: str) -> int:
+    """Return `code` in the word, from the definition of each rule."""
+    if overflow == "saturate":
+        return min(max(code, lo), hi)
+    code %= 1 << bits
+    return code - (1 << bits) if signed and code >= 1 << (bits - 1) else code
+
+
+def _shifts(attributes, shape) -> list[int]:
+    shift, axis = attributes["shift"], attributes["axis"]
+    if any(not -62 <= s <= 62 for s in shift):
+        raise FormatError(f"`shift` of op `requantize` must be in -62..62, not {shift}")
+    if axis < 0:
+        if len(shift) != 1:
+            raise FormatError("`shift` of op `requantize` must be one int when `axis` is -1")
+        return [shift[0]]
+    if axis >= len(shape) or len(shift) != shape[axis]:
+        raise FormatError(f"`shift` of op `requantize` must have one int for each index of axis {axis} of {tuple(shape)}")
+    return list(shift)
+
+
+def _rounded_bounds(x, attributes) -> tuple[list[tuple[int, int]], int | None]:
+    """Return the bounds of the rounded codes before they are fitted, and their axis."""
+    shifts = _shifts(attributes, x.shape)
+    axis = attributes["axis"]
+    if axis < 0:
+        pairs, out_axis = list(zip(x.range.lo, x.range.hi, strict=True)), x.range.axis
+        shifts = shifts * len(pairs)
+    else:
+        pairs, out_axis = list(zip(*x.range.along(axis, x.shape[axis]), strict=True)), axis
+    bounds = [
+        tuple(rounded(Fraction(v) / Fraction(2) ** shift, attributes["rounding"]) for v in pair)
+        for pair, shift in zip(pairs, shifts, strict=True)
+    ]
+    return bounds, out_axis
+
+
+def derive(tensors, attributes):
+    """Return the clamps that the proved range of the input leaves necessary."""
+    if attributes["overflow"] == "wrap":
+        return {"clamp": "none"}
+    bounds, _ = _rounded_bounds(tensors[0], attributes)
+    lo, hi = word_limits(attributes)
+    low, high = min(a for a, _ in bounds) < lo, max(b for _, b in bounds) > hi
+    return {"clamp": CLAMPS[2 * low + high]}
+
+
+def infer(tensors, attributes):
+    (x,) = tensors
+    if attributes["narrow"] and attributes["overflow"] == "wrap":
+        raise FormatError("`narrow` of op `requantize` must be 0 with `overflow` wrap")
+    word = Format(attributes["bits"], bool(attributes["signed"]))
+    lo, hi = word_limits(attributes)
+    axis, clamp = attributes["axis"], attributes["clamp"]
+    scaled, out_axis = _rounded_bounds(x, attributes)
+    if attributes["overflow"] == "wrap":
+        if clamp != "none":
+            raise FormatError("`clamp` of op `requantize` must be none with `overflow` wrap")
+        bounds = [(a, b) if lo <= a and b <= hi else (lo, hi) for a, b in scaled]
+    else:
+        if (clamp in ("none", "high") and min(a for a, _ in scaled) < lo) or (
+            clamp in ("none", "low") and max(b for _, b in scaled) > hi
+        ):
+            raise FormatError(f"`clamp` of op `requantize` must not be {clamp}: the input range passes the word {word}")
+        bounds = [(min(max(a, lo), hi), min(max(b, lo), hi)) for a, b in scaled]
+    inner = Format.of_range(min(a for a, _ in scaled), max(b for _, b in scaled), "requantize before its word")
+    range_ = Range(tuple(a for a, _ in bounds), tuple(b for _, b in bounds), out_axis)
+    scale = x.scale.moved(attributes["shift"], axis if axis >= 0 else None)
+    return Inference((result(x.shape, range_, scale, "requantize", word),), {"rounded": inner})
+
+
+def reference(inputs, attributes):
+    (x,) = inputs
+    lo, hi = word_limits(attributes)
+    shifts = _shifts(attributes, x.shape)
+    out = np.empty(x.shape, dtype=object)
+    for index in np.ndindex(*x.shape):
+        shift = shifts[index[attributes["axis"]] if attributes["axis"] >= 0 else 0]
+        code = rounded(Fraction(x[index]) / Fraction(2) ** shift, attributes["rounding"])
+        out[index] = fit(code, lo, hi, attributes["bits"], bool(attributes["signed"]), attributes["overflow"])
+    return [out]
+
+
+def count(node, inputs, outputs):
+    (x,), attributes = inputs, node.attributes
+    shifts = _shifts(attributes, x.shape)
+    per_shift = size(x.shape) // len(shifts)
+    right = per_shift * sum(s > 0 for s in shifts)
+    moved = per_shift * sum(s != 0 for s in shifts)
+    rounding, wide = attributes["rounding"], node.words["rounded"]
+    adds = 0 if rounding == "floor" else right
+    ends = {"none": 0, "low": 1, "high": 1, "both": 2}[attributes["clamp"]]
+    n = size(x.shape)
+    return rows(
+        node,
+        ("shift", (x.format.bits,), moved),
+        ("or", (x.format.bits,), right if rounding == "half_even" else 0),
+        ("addsub", (x.format.bits, 1), adds),
+        ("cmp", (wide.bits,), n * ends),
+        ("select", (wide.bits,), n * ends),
+    )
+
+
+def cases():
+    def case(name, x, exhaustive=False, **attributes):
+        defaults = {"shift": (2,), "bits": 4, "signed": 1}
+        return Case(name, (x,), defaults | attributes, exhaustive=exhaustive)
+
+    one = activation("x", (1,), Format(8))
+    for rounding in ROUNDINGS:
+        for overflow in OVERFLOWS:
+            yield case(f"{rounding}-{overflow}", one, True, rounding=rounding, overflow=overflow)
+            yield case(f"{rounding}-{overflow}-unsigned", one, True, rounding=rounding, overflow=overflow, signed=0)
+    yield case("narrow", one, True, narrow=1)
+    yield case("left", one, True, shift=(-3,), bits=9)
+    yield case("zero-shift", one, True, shift=(0,), bits=5)
+    yield case("fits", one, True, shift=(1,), bits=8)
+    yield case("far", one, True, shift=(12,), bits=3)
+    wide = activation("x", (3, 2), Format(50), Scale((-3, -5, -4), 1))
+    ties = tuple((np.array([[k * (1 << 19), 1 << 20], [7, -(1 << 19)], [3 << 19, 0]]),) for k in (-3, -1, 1, 3))
+    yield Case("per-channel", (wide,), {"shift": (20, 22, 21), "axis": 1, "bits": 12, "signed": 1}, extra=ties)
+
+
+OP = Op(
+    name="requantize",
+    summary="shift by a power of two, round, fit into a word",
+    attributes=(
+        Attribute("shift", "ints", "right shift (left if negative); one, or one for each index of `axis`"),
+        Attribute("axis", "int", "channel axis of `shift`, or -1", -1),
+        Attribute("bits", "int", "word length of the result"),
+        Attribute("signed", "int", "1 for two's complement", 1, (0, 1)),
+        Attribute("narrow", "int", "1 to leave out the least code of a signed word", 0, (0, 1)),
+        Attribute("rounding", "str", "rounding rule", "half_even", ROUNDINGS),
+        Attribute("overflow", "str", "overflow rule", "saturate", OVERFLOWS),
+        Attribute("clamp", "str", "ends of the word that have to be compared", None, CLAMPS, derived=True),
+    ),
+    inputs=("x",),
+    primitives=frozenset({"shift", "or", "addsub", "cmp", "select"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+    cases=cases,
+    derive=derive,
+)

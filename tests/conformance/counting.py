@@ -1,0 +1,121 @@
+"""Run the plain form of a kernel on counting integers.
+
+`rebuild` executes the source of a kernel file again, with the compiler left out and every primitive
+replaced by one that counts itself. Data are `Code` objects, which have no operators: whatever a
+kernel does to a code outside the primitives fails. Constants stay ordinary integers: work on them
+alone is done beforehand and is not counted.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import importlib
+import pathlib
+import types
+
+import numpy as np
+
+from mfsim import kernels
+
+
+class Code:
+    """An integer that only the counting primitives can read."""
+
+    __slots__ = ("value",)
+    __hash__ = None
+
+    def __init__(self, value: int) -> None:
+        self.value = int(value)
+
+    def __eq__(self, other):
+        raise TypeError("a code was compared outside the primitives")
+
+    def __bool__(self):
+        raise TypeError("a code was tested outside the primitives")
+
+    def __index__(self):
+        raise TypeError("a code was used as an index outside the primitives")
+
+
+class Truth:
+    """The result of a comparison: only `select` may read it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: bool) -> None:
+        self.value = bool(value)
+
+    def __bool__(self):
+        raise TypeError("a comparison decided control flow; use select")
+
+
+def _value(code):
+    return code.value if isinstance(code, (Code, Truth)) else int(code)
+
+
+class Counter:
+    """The primitives, counting their executions in `counts`."""
+
+    def __init__(self) -> None:
+        self.counts = collections.Counter()
+        self.module = types.ModuleType("mfsim.kernels.primitives")
+        original = importlib.import_module("mfsim.kernels.primitives")
+        for name in dir(original):
+            function = getattr(original, name)
+            if hasattr(function, "py_func"):
+                setattr(self.module, name, self._counting(name, function.py_func))
+
+    def _counting(self, name, function):
+        primitive = function.__doc__.split(":")[0]
+
+        def counted(*arguments):
+            if primitive != "Nothing":
+                self.counts[primitive] += 1
+            if name == "lookup":
+                return Code(arguments[0][_value(arguments[1])])
+            if name == "select":
+                return Code(_value(arguments[1]) if _value(arguments[0]) else _value(arguments[2]))
+            plain = function(*(_value(a) for a in arguments))
+            if name in ("host_index", "host_differs"):
+                return plain
+            return Truth(plain) if primitive == "cmp" else Code(plain)
+
+        return counted
+
+
+def rebuild(name: str, counter: Counter) -> types.ModuleType:
+    """Return the kernel file `name` as pure Python with the primitives of `counter`."""
+    modules = {"mfsim.kernels.primitives": counter.module}
+    jit = types.ModuleType("mfsim.kernels.jit")
+    jit.kernel = lambda function: function
+    modules["mfsim.kernels.jit"] = jit
+
+    def import_(target, globals=None, locals=None, fromlist=(), level=0):
+        if target.startswith("mfsim.kernels."):
+            return modules[target] if target in modules else load(target)
+        return builtins.__import__(target, globals, locals, fromlist, level)
+
+    def load(target):
+        path = pathlib.Path(kernels.__file__).parent / (target.rsplit(".", 1)[1] + ".py")
+        module = types.ModuleType(target)
+        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": import_}
+        modules[target] = module
+        exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
+        return module
+
+    return load(f"mfsim.kernels.{name}")
+
+
+def codes(array: np.ndarray) -> np.ndarray:
+    """Return `array` with every element wrapped as a `Code`."""
+    wrapped = np.empty(array.shape, dtype=object)
+    flat, source = wrapped.reshape(-1), np.asarray(array).reshape(-1)
+    for i in range(flat.size):
+        flat[i] = Code(source[i])
+    return wrapped
+
+
+def values(array: np.ndarray) -> np.ndarray:
+    """Return the integers of an array of codes as int64."""
+    return np.array([_value(c) for c in array.reshape(-1)], dtype=np.int64).reshape(array.shape)
