@@ -1,0 +1,1 @@
+"""Torch layers of multiplication-free networks."""
