@@ -1,0 +1,1 @@
+"""Hardware models, one folder per block: SystemVerilog, a cycle model and a bench. This release holds none yet."""
