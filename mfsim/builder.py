@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mfsim import ops
-from mfsim.errors import MfsimError, ModelError
+from mfsim.errors import MfsimError, ModelError, did_you_mean
 from mfsim.formats import Format, Scale
 from mfsim.ops.op import activation, constant
 from mfsim.program import Node, Program, Tensor
@@ -77,6 +77,8 @@ class ProgramBuilder:
         with the node, its op, and the shapes and words of its inputs.
         """
         name = self._fresh(name or op)
+        for missing in (i for i in inputs if i not in self.tensors):
+            raise ModelError(f"node `{name}` ({op}) reads `{missing}`, which nothing writes{did_you_mean(missing, self.tensors)}")
         tensors = [self.tensors[i] for i in inputs]
         try:
             kind = ops.get(op)

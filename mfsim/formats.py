@@ -96,7 +96,7 @@ class Format:
 
         Raises `RangeError`, naming `where`, if that takes more than 63 bits.
         """
-        bits = max(1, hi.bit_length()) if lo >= 0 else max((-lo - 1).bit_length(), hi.bit_length(), 0) + 1
+        bits = max(1, hi.bit_length()) if lo >= 0 else max((-lo - 1).bit_length(), max(hi, 0).bit_length()) + 1
         if bits > MAX_BITS:
             raise RangeError(f"{where} needs {bits} bits for {lo}..{hi}, and at most {MAX_BITS} bits are possible")
         return cls(bits, lo < 0)

@@ -17,10 +17,25 @@ from types import MappingProxyType
 
 import numpy as np
 
-from mfsim.errors import ModelError, RangeError, ShapeError
+from mfsim.errors import FormatError, ModelError, RangeError, ShapeError
 from mfsim.formats import Format, Range, Scale
 
 Value = int | str | tuple[int, ...]
+
+
+def int64_codes(codes: object, what: str) -> np.ndarray:
+    """Return `codes` as an int64 array.
+
+    Raises `FormatError`, naming `what`, if one is no integer, and `RangeError` if one does not fit int64.
+    """
+    array = np.asarray(codes)
+    if array.size and array.dtype.kind not in "biu":
+        odd = {type(value).__name__ for value in array.reshape(-1).tolist() if not isinstance(value, int)}
+        if odd:
+            raise FormatError(f"{what} must be integers, not {', '.join(sorted(odd))}")
+    if array.dtype.kind in "Ou" and array.size and not -(2**63) <= int(array.min()) <= int(array.max()) < 2**63:
+        raise RangeError(f"{what} must fit int64, and reach {int(array.min())}..{int(array.max())}")
+    return array.astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +73,14 @@ class Tensor:
             if axis is not None and (not 0 <= axis < len(self.shape) or self.shape[axis] != count):
                 raise ShapeError(f"tensor `{self.name}` of shape {self.shape} has a {what} of {count} entries along axis {axis}")
         if self.codes is not None:
-            codes = np.array(self.codes, dtype=np.int64, order="C")
+            codes = np.array(int64_codes(self.codes, f"the codes of `{self.name}`"), order="C")
             if codes.shape != self.shape:
                 raise ShapeError(f"tensor `{self.name}` has codes of shape {codes.shape}, not {self.shape}")
+            low, high = (int(codes.min()), int(codes.max())) if codes.size else (self.range.low, self.range.high)
+            if low < self.range.low or high > self.range.high:
+                raise RangeError(
+                    f"tensor `{self.name}` has codes in {low}..{high}, outside its range {self.range.low}..{self.range.high}"
+                )
             codes.flags.writeable = False
             object.__setattr__(self, "codes", codes)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from mfsim.errors import FormatError, ShapeError, UnsupportedOpError, did_you_mean
 from mfsim.formats import Format, Range, Scale
-from mfsim.program import Node, Tensor, Value
+from mfsim.program import Node, Tensor, Value, int64_codes
 
 MULTIPLIED_BY = ("learned", "activation", "fixed")
 """The three classes of multiplication that are kept apart."""
@@ -169,7 +169,7 @@ def result(
 
 def constant(name: str, codes: np.ndarray, format_: Format | None = None, scale: Scale | None = None) -> Tensor:
     """Return a constant tensor; its range is that of its codes."""
-    codes = np.asarray(codes, dtype=np.int64)
+    codes = int64_codes(codes, f"the codes of `{name}`")
     lo, hi = (int(codes.min()), int(codes.max())) if codes.size else (0, 0)
     return Tensor(
         name, codes.shape, format_ or Format.of_range(lo, hi, name), scale or Scale(), Range.of(lo, hi), codes
