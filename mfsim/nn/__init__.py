@@ -1,1 +1,27 @@
-"""Torch layers of multiplication-free networks."""
+"""Torch layers of multiplication-free networks; `functional` has the operations, `models` whole networks."""
+
+from __future__ import annotations
+
+from mfsim.nn import functional
+from mfsim.nn.mf_conv2d import MFConv2d
+from mfsim.nn.mf_matmul import MFLinear
+from mfsim.nn.shift import Shift
+from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
+from mfsim.nn.soft_threshold import SoftThreshold
+from mfsim.nn.sum_pool2d import AvgPool2d, GlobalAvgPool2d
+from mfsim.nn.wht import WHT
+from mfsim.nn.wht_layer import WHTLayer
+
+__all__ = [
+    "WHT",
+    "AvgPool2d",
+    "GlobalAvgPool2d",
+    "MFConv2d",
+    "MFLinear",
+    "Shift",
+    "ShiftBatchNorm1d",
+    "ShiftBatchNorm2d",
+    "SoftThreshold",
+    "WHTLayer",
+    "functional",
+]

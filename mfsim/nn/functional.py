@@ -70,6 +70,13 @@ def four_pads(value: int | Sequence[int]) -> tuple[int, int, int, int]:
     return values
 
 
+def check_area(kernel: tuple[int, int]) -> None:
+    """Raise `FormatError` unless rows * columns of `kernel` is a power of two."""
+    area = kernel[0] * kernel[1]
+    if area & (area - 1):
+        raise FormatError(f"the area of a mean's window must be a power of two, not {kernel[0]} x {kernel[1]} = {area}")
+
+
 def _zero_pad(x: torch.Tensor, pads: tuple[int, int, int, int]) -> torch.Tensor:
     top, left, bottom, right = pads
     return F.pad(x, (left, right, top, bottom)) if any(pads) else x
@@ -256,9 +263,7 @@ def sum_pool2d(
     """
     kernel, pads = pair("kernel_size", kernel_size), four_pads(padding)
     strides = kernel if stride is None else pair("stride", stride)
-    area = kernel[0] * kernel[1]
-    if area & (area - 1):
-        raise FormatError(f"the area of a mean's window must be a power of two, not {kernel[0]} x {kernel[1]} = {area}")
+    check_area(kernel)
     plane = _window_size(x, kernel, strides, pads)
     if _exporting():
         attributes = {"kernel_shape": list(kernel), "strides": list(strides), "pads": list(pads)}
