@@ -1,3 +1,49 @@
-"""mfsim: bit-true simulation, counting and export of multiplication-free networks."""
+"""mfsim: bit-true simulation, counting and export of multiplication-free networks.
+
+The names below are the public surface; each is imported when it is first used, so `import mfsim` and
+`mfsim --help` start neither torch nor Numba. Torch layers are in `mfsim.nn`, ONNX in `mfsim.export`.
+"""
+
+from __future__ import annotations
+
+import importlib
 
 __version__ = "0.1.0"
+
+_PUBLIC = {
+    "mfsim.analysis": ("count", "memory", "strict_multiplication_free", "widths"),
+    "mfsim.builder": ("ProgramBuilder",),
+    "mfsim.compiler": ("compile_model", "load", "read_integer"),
+    "mfsim.errors": (
+        "CountError",
+        "DataError",
+        "ExportError",
+        "FormatError",
+        "MfsimError",
+        "ModelError",
+        "ParityError",
+        "RangeError",
+        "RecipeError",
+        "ShapeError",
+        "UnsupportedOpError",
+    ),
+    "mfsim.formats": ("Format", "Overflow", "Range", "Rounding", "Scale"),
+    "mfsim.program": ("Node", "Program", "Tensor"),
+    "mfsim.report": ("write_report",),
+    "mfsim.run": ("RunFolder",),
+}
+_HOME = {name: module for module, names in _PUBLIC.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604, the names are strings
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module `mfsim` has no attribute `{name}`")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,128 @@
+"""A run folder: everything that one network goes through, each step in its own file.
+
+A step reads what earlier steps wrote and writes its own file whole or not at all, so an interrupted
+run can go on where it stopped. A folder is a run folder if it has a `run.json`, which says where the
+network comes from and how accurate it was at each step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Mapping
+
+from mfsim.analysis.listing import write_text
+from mfsim.errors import MfsimError, ModelError
+
+STEPS = {
+    "run.json": "train",
+    "float.safetensors": "train",
+    "quantized.safetensors": "quantize",
+    "recipe.toml": "quantize",
+    "float.onnx": "export",
+    "model.onnx": "export",
+    "check.json": "check",
+    "integer.onnx": "compile",
+    "simulation.json": "simulate",
+    "count.json": "count",
+    "report": "report",
+}
+"""Every file of a run folder and the command that writes it."""
+
+
+class RunFolder:
+    """The files of one network in the folder `path`.
+
+    >>> RunFolder("runs/wht-cnn").file("model.onnx").as_posix()
+    'runs/wht-cnn/model.onnx'
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = pathlib.Path(path)
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str]) -> RunFolder:
+        """Return the folder, made where it is missing; a `MfsimError` if it cannot be written to."""
+        run = cls(path)
+        make_folder(run.path)
+        return run
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> RunFolder:
+        """Return an existing run folder; a `ModelError` if `path` is none."""
+        run = cls(path)
+        if not run.path.is_dir():
+            raise ModelError(f"there is no folder `{run.path}`")
+        if not run.file("run.json").is_file():
+            raise ModelError(f"`{run.path}` is no run folder: it has no run.json; `mfsim train` makes one")
+        return run
+
+    def file(self, name: str) -> pathlib.Path:
+        """Return the path of the file called `name`, one of `STEPS`."""
+        if name not in STEPS:
+            raise KeyError(name)
+        return self.path / name
+
+    def has(self, name: str) -> bool:
+        """Whether the step that writes `name` has run."""
+        return self.file(name).exists()
+
+    def need(self, name: str) -> pathlib.Path:
+        """Return the path of `name`; a `ModelError` says which command writes it if it is not there."""
+        path = self.file(name)
+        if not path.exists():
+            raise ModelError(f"`{self.path}` has no {name}; run `mfsim {STEPS[name]} {self.path}` first")
+        return path
+
+    def read(self, name: str = "run.json") -> dict[str, object]:
+        """Return the content of a JSON file of the folder."""
+        return read_json(self.need(name))
+
+    def write(self, name: str, content: Mapping[str, object]) -> pathlib.Path:
+        """Write a JSON file of the folder and return its path."""
+        return write_json(self.file(name), content)
+
+    def update(self, **entries: object) -> dict[str, object]:
+        """Set `entries` in run.json and return its content; an entry that is a mapping is merged into the old one."""
+        content = self.read() if self.has("run.json") else {}
+        for key, value in entries.items():
+            old = content.get(key)
+            content[key] = {**old, **value} if isinstance(old, dict) and isinstance(value, Mapping) else value
+        self.write("run.json", content)
+        return content
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+def make_folder(path: str | os.PathLike[str]) -> pathlib.Path:
+    """Return the folder `path`, made where it is missing; a `MfsimError` if it cannot be written to."""
+    path = pathlib.Path(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise MfsimError(f"`{path}` must be a folder, and it is a file") from None
+    except OSError as error:
+        raise MfsimError(f"the folder `{path}` cannot be made: {error.strerror or error}") from error
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise MfsimError(f"the folder `{path}` cannot be written to")
+    return path
+
+
+def read_json(path: str | os.PathLike[str]) -> dict[str, object]:
+    """Return the object in a JSON file; a `ModelError` if it cannot be read or is none."""
+    try:
+        content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"`{path}` cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise ModelError(f"`{path}` is no JSON file: {error}") from error
+    if not isinstance(content, dict):
+        raise ModelError(f"`{path}` must hold a JSON object, not a {type(content).__name__}")
+    return content
+
+
+def write_json(path: str | os.PathLike[str], content: Mapping[str, object]) -> pathlib.Path:
+    """Write `content` as JSON whole or not at all, and return the path; NaN is an error, not a word of ours."""
+    return write_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
