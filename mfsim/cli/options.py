@@ -1,0 +1,11 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and warnings.")]
