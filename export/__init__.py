@@ -1,0 +1,1 @@
+"""Write networks as ONNX files, run them in ONNX Runtime, and check them against their torch models."""

@@ -1,0 +1,109 @@
+"""WHT: Walsh-Hadamard transform of the last axis, or of the last two. Definition: mfsim/ops/wht.py.
+
+H is built from its definition, H[i, j] = (-1)**popcount(i & j); the rows are sorted by their number of
+sign changes for the order `sequency`. Static shapes let ONNX Runtime fold H to a constant. The
+last axis is one product with H from the right, the axis before it one from the left.
+"""
+
+
+def _matrix(n: str, h: str) -> str:
+    """Return the text that makes the float matrix `h` of length `n` (an int64 tensor of one entry)."""
+    folds, value = [], f"{h}_and"
+    for places in (16, 8, 4, 2, 1):
+        folds.append(
+            f"{h}_by{places} = Constant <value = uint64 {{{places}}}> ()\n"
+            f"{h}_s{places} = BitShift <direction = \"RIGHT\"> ({value}, {h}_by{places})\n"
+            f"{h}_x{places} = BitwiseXor ({value}, {h}_s{places})\n"
+        )
+        value = f"{h}_x{places}"
+    return f"""
+    {h}_n = Squeeze ({n})
+    {h}_i = Range (zero, {h}_n, one)
+    {h}_u = Cast <to = 13> ({h}_i)
+    {h}_row = Unsqueeze ({h}_u, first)
+    {h}_col = Unsqueeze ({h}_u, second)
+    {h}_and = BitwiseAnd ({h}_row, {h}_col)
+    {"    ".join(folds)}
+    {h}_bit = Constant <value = uint64 {{1}}> ()
+    {h}_odd = BitwiseAnd ({value}, {h}_bit)
+    {h}_odd_int = Cast <to = 7> ({h}_odd)
+    {h}_twice = Mul ({h}_odd_int, two)
+    {h}_natural = Sub (one, {h}_twice)
+    {h}_next = Slice ({h}_natural, first_one, far, second_axis)
+    {h}_previous = Slice ({h}_natural, first_zero, last, second_axis)
+    {h}_step = Sub ({h}_next, {h}_previous)
+    {h}_change = Abs ({h}_step)
+    {h}_changes = ReduceSum <keepdims = 0> ({h}_change, second_axis)
+    {h}_all = Reshape ({n}, first_one)
+    {h}_sorted, {h}_order = TopK <axis = 0, largest = 0, sorted = 1> ({h}_changes, {h}_all)
+    {h}_rows = If (sequency) <
+        then_branch = {h}_by_changes () => ({h}_permuted) {{ {h}_permuted = Gather ({h}_natural, {h}_order) }},
+        else_branch = {h}_as_is () => ({h}_kept) {{ {h}_kept = Identity ({h}_natural) }}
+    >
+    {h} = CastLike ({h}_rows, X)
+"""
+
+
+BODY = f"""
+<opset_import: ["" : 20], domain: "org.mfsim">
+WHT <block, dims, order, norm, inverse> (X) => (Y) {{
+    zero = Constant <value_int = 0> ()
+    one = Constant <value_int = 1> ()
+    two = Constant <value_int = 2> ()
+    first = Constant <value_ints = [0]> ()
+    second = Constant <value_ints = [1]> ()
+    first_zero = Constant <value_ints = [0]> ()
+    first_one = Constant <value_ints = [1]> ()
+    second_axis = Constant <value_ints = [1]> ()
+    last = Constant <value_ints = [-1]> ()
+    far = Constant <value_ints = [9223372036854775807]> ()
+    given_order = Constant <value_string: string = @order> ()
+    by_changes = Constant <value_string = "sequency"> ()
+    sequency = Equal (given_order, by_changes)
+    wanted = Constant <value_int: int = @block> ()
+    axes = Constant <value_int: int = @dims> ()
+    whole = Equal (wanted, zero)
+    both = Equal (axes, two)
+    shape = Shape (X)
+    columns = Shape <start = -1> (X)
+    lines = Shape <start = -2, end = -1> (X)
+    n = Where (whole, columns, wanted)
+    line_block = Where (whole, lines, wanted)
+    m = Where (both, line_block, one)
+    {_matrix("n", "h")}
+    flat_shape = Concat <axis = 0> (last, n)
+    flat = Reshape (X, flat_shape)
+    turned = Transpose <perm = [1, 0]> (h)
+    product = MatMul (flat, turned)
+    Z = If (both) <
+        then_branch = lines_too () => (planes) {{
+            {_matrix("m", "g")}
+            plane_shape = Concat <axis = 0> (last, m, columns)
+            blocks = Reshape (product, plane_shape)
+            planes = MatMul (g, blocks)
+        }},
+        else_branch = columns_only () => (rows) {{ rows = Identity (product) }}
+    >
+    sums = Reshape (Z, shape)
+    area = Mul (n, m)
+    area_real = Cast <to = 11> (area)
+    log = Log (area_real)
+    two_real = Constant <value = double {{2.0}}> ()
+    log_two = Log (two_real)
+    digits = Div (log, log_two)
+    whole_digits = Round (digits)
+    q = Cast <to = 7> (whole_digits)
+    backwards = Constant <value_int: int = @inverse> ()
+    rounded_up = Add (q, backwards)
+    halves = Div (rounded_up, two)
+    given_norm = Constant <value_string: string = @norm> ()
+    no_norm = Constant <value_string = "none"> ()
+    plain = Equal (given_norm, no_norm)
+    places = Where (plain, zero, halves)
+    places_u = Cast <to = 13> (places)
+    unit = Constant <value = uint64 {{1}}> ()
+    divisor_u = BitShift <direction = "LEFT"> (unit, places_u)
+    divisor = CastLike (divisor_u, X)
+    Y = Div (sums, divisor)
+}}
+"""

@@ -1,0 +1,49 @@
+"""Shared by requantize and accumulator: fit a code into a word, saturating or wrapping.
+
+Both rules are one sequence: clamp to `low`..`high`, then keep `bits` bits. For `saturate` the clamp is
+to the word and the second step changes nothing; for `wrap` the clamp is to the proved range and
+changes nothing. The second step works on the lower bits - 1 bits and on the top bit separately,
+because 2**63 is no int64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mfsim.export.integer_bodies.body import CODE, Arrays, bits_of
+from mfsim.formats import Format
+
+FIT_EXTRA = {"low": CODE, "high": CODE, "half": CODE, "top": CODE}
+"""Clamps, 2**(bits - 1), and the value of the top bit."""
+
+FIT_TEXT = """
+  clipped_low = Max(wide, low)
+  clipped = Min(clipped_low, high)
+  lower = Mod(clipped, half)
+  upper_part = Sub(clipped, lower)
+  upper = Div(upper_part, half)
+  fit_two64 = Constant<value_int: int = 2>()
+  fit_two = CastLike(fit_two64, wide)
+  top_bit = Mod(upper, fit_two)
+  top_value = Mul(top_bit, top)
+  y = Add(lower, top_value)
+"""
+"""From `wide` to `y`."""
+
+
+def fit_inputs(attributes: Mapping, inner: Format, lo: int, hi: int) -> Arrays:
+    """Return the derived inputs: `inner` holds the codes before the fit, lo..hi is what saturation allows."""
+    half = 1 << (attributes["bits"] - 1)
+    wraps = attributes["overflow"] == "wrap"
+    return {
+        "low": inner.lo if wraps else lo,
+        "high": inner.hi if wraps else hi,
+        "half": half,
+        "top": -half if attributes["signed"] else half,
+    }
+
+
+def fit_bits(attributes: Mapping, inner: Format) -> int:
+    """Return the bits that the fit needs."""
+    word = Format(attributes["bits"], bool(attributes["signed"]))
+    return bits_of(inner.lo, inner.hi, word.lo, word.hi, 1 << (attributes["bits"] - 1))

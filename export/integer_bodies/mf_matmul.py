@@ -1,0 +1,34 @@
+"""mf_matmul: two MatMul of signs with operands."""
+
+from __future__ import annotations
+
+from mfsim.export.integer_bodies.body import IntegerBody, greatest_sum
+from mfsim.export.integer_bodies.mf import CONSTANTS_TEXT, JOIN_TEXT, MF_EXTRA, mf_bits, mf_inputs, operand_text
+
+TEXT = (
+    CONSTANTS_TEXT
+    + operand_text("x", "x")
+    + operand_text("w", "w")
+    + """
+  part_x = MatMul(operand_x, sign_w)
+  part_w = MatMul(sign_x, operand_w)
+"""
+    + JOIN_TEXT
+    + """
+  y = Add(joined, bias)
+"""
+)
+
+
+def derived(node, inputs, outputs):
+    ndim = len(outputs[0].shape)
+    return {"bias": [0], **mf_inputs(node.attributes, ndim - 1, ndim)}
+
+
+def needs_bits(node, inputs, outputs):
+    x, w, *bias = inputs
+    start = bias[0].range.bound if bias else 0
+    return mf_bits(node.attributes, x.range.bound, greatest_sum(w, w.shape[-2], -2), w.shape[-2], start)
+
+
+BODY = IntegerBody(text=TEXT, extra=MF_EXTRA, derived=derived, needs_bits=needs_bits)

@@ -1,0 +1,86 @@
+"""requantize: floor division by 2**k, a round-up bit, then the fit into the word.
+
+With the remainder r = Mod(x, 2**k) every rounding rule is r >= threshold, where
+
+    threshold = base + odd * (the floored code is odd) + negative * (x < 0)
+
+so the rule lies in three derived numbers. Nothing is added before the division: no intermediate is
+wider than the input. A left shift multiplies by `gain` first; then r is 0 and base is 1.
+"""
+
+from __future__ import annotations
+
+from mfsim.export.integer_bodies.body import CODE, IntegerBody, bits_of, channelwise
+from mfsim.export.integer_bodies.fitting import FIT_EXTRA, FIT_TEXT, fit_bits, fit_inputs
+from mfsim.ops.requantize import word_limits
+
+TEXT = """
+  scaled = Mul(x, gain)
+  rest = Mod(scaled, divisor)
+  whole = Sub(scaled, rest)
+  floored = Div(whole, divisor)
+  zero64 = Constant<value_int: int = 0>()
+  zero = CastLike(zero64, x)
+  two64 = Constant<value_int: int = 2>()
+  two = CastLike(two64, x)
+  odd_bit = Mod(floored, two)
+  odd_part = Mul(odd_bit, odd)
+  is_negative = Less(x, zero)
+  negative_bit = CastLike(is_negative, x)
+  negative_part = Mul(negative_bit, negative)
+  threshold_odd = Add(base, odd_part)
+  threshold = Add(threshold_odd, negative_part)
+  rounds_up = GreaterOrEqual(rest, threshold)
+  up = CastLike(rounds_up, x)
+  wide = Add(floored, up)
+"""
+
+
+def thresholds(divisor: int, rounding: str) -> tuple[int, int, int]:
+    """Return (base, odd, negative) for a remainder of 0..divisor - 1."""
+    if divisor == 1:
+        return 1, 0, 0
+    half = divisor // 2
+    return {
+        "half_even": (half + 1, -1, 0),
+        "half_up": (half, 0, 0),
+        "half_away": (half, 0, 1),
+        "floor": (divisor, 0, 0),
+        "ceil": (1, 0, 0),
+        "toward_zero": (divisor, 0, 1 - divisor),
+    }[rounding]
+
+
+def divisors(attributes) -> list[int]:
+    """Return the power of two that each channel is divided by."""
+    return [1 << max(s, 0) for s in attributes["shift"]]
+
+
+def derived(node, inputs, outputs):
+    attributes, ndim = node.attributes, len(inputs[0].shape)
+    rules = [thresholds(d, attributes["rounding"]) for d in divisors(attributes)]
+
+    def each(values):
+        return channelwise(values, attributes["axis"], ndim)
+
+    return {
+        "gain": each([1 << max(-s, 0) for s in attributes["shift"]]),
+        "divisor": each(divisors(attributes)),
+        "base": each([r[0] for r in rules]),
+        "odd": each([r[1] for r in rules]),
+        "negative": each([r[2] for r in rules]),
+        **fit_inputs(attributes, node.words["rounded"], *word_limits(attributes)),
+    }
+
+
+def needs_bits(node, inputs, outputs):
+    gain = max(1 << max(-s, 0) for s in node.attributes["shift"])
+    return max(bits_of(gain, *divisors(node.attributes)), fit_bits(node.attributes, node.words["rounded"]))
+
+
+BODY = IntegerBody(
+    text=TEXT + FIT_TEXT,
+    extra={"gain": CODE, "divisor": CODE, "base": CODE, "odd": CODE, "negative": CODE, **FIT_EXTRA},
+    derived=derived,
+    needs_bits=needs_bits,
+)
