@@ -13,14 +13,19 @@ from fractions import Fraction
 import numpy as np
 
 from mfsim.errors import FormatError
-from mfsim.formats import Format, Overflow, Range, Rounding, Scale
+from mfsim.formats import Format, Range, Rounding, Scale
+from mfsim.ops.fitting import (
+    CLAMPS,
+    OVERFLOWS,
+    compared_ends,
+    fit,
+    fitted_bounds,
+    fitted_clamp,
+    word_limits,
+)
 from mfsim.ops.op import Attribute, Case, Inference, Op, activation, result, rows, size
 
 ROUNDINGS = tuple(rounding.value for rounding in Rounding)
-OVERFLOWS = tuple(overflow.value for overflow in Overflow)
-
-
-CLAMPS = ("none", "high", "low", "both")
 
 
 def rounded(value: Fraction, rounding: str) -> int:
@@ -40,20 +45,6 @@ def rounded(value: Fraction, rounding: str) -> int:
     if rounding == "half_up":
         return floor + 1
     return floor + 1 if value > 0 else floor
-
-
-def word_limits(attributes) -> tuple[int, int]:
-    """Return the least and greatest code that the result may have."""
-    word = Format(attributes["bits"], bool(attributes["signed"]))
-    return word.lo + int(attributes["narrow"] and word.signed), word.hi
-
-
-def fit(code: int, lo: int, hi: int, bits: int, signed: bool, overflow: str) -> int:
-    """Return `code` in the word, from the definition of each rule."""
-    if overflow == "saturate":
-        return min(max(code, lo), hi)
-    code %= 1 << bits
-    return code - (1 << bits) if signed and code >= 1 << (bits - 1) else code
 
 
 def _shifts(attributes, shape) -> list[int]:
@@ -85,14 +76,18 @@ def _rounded_bounds(x, attributes) -> tuple[list[tuple[int, int]], int | None]:
     return bounds, out_axis
 
 
+def _check_adder(x, attributes) -> None:
+    """Raise `RangeError` where the constant that is added before the shift leads past 63 bits."""
+    shift, rounding = max(attributes["shift"]), attributes["rounding"]
+    if shift > 0 and rounding in ("half_up", "half_away", "ceil"):
+        added = (1 << shift) - 1 if rounding == "ceil" else 1 << (shift - 1)
+        Format.of_range(0, max(x.range.high + added, 0), "requantize before its shift")
+
+
 def derive(tensors, attributes):
     """Return the clamps that the proved range of the input leaves necessary."""
-    if attributes["overflow"] == "wrap":
-        return {"clamp": "none"}
     bounds, _ = _rounded_bounds(tensors[0], attributes)
-    lo, hi = word_limits(attributes)
-    low, high = min(a for a, _ in bounds) < lo, max(b for _, b in bounds) > hi
-    return {"clamp": CLAMPS[2 * low + high]}
+    return {"clamp": fitted_clamp(bounds, attributes)}
 
 
 def infer(tensors, attributes):
@@ -100,21 +95,12 @@ def infer(tensors, attributes):
     if attributes["narrow"] and attributes["overflow"] == "wrap":
         raise FormatError("`narrow` of op `requantize` must be 0 with `overflow` wrap")
     word = Format(attributes["bits"], bool(attributes["signed"]))
-    lo, hi = word_limits(attributes)
-    axis, clamp = attributes["axis"], attributes["clamp"]
     scaled, out_axis = _rounded_bounds(x, attributes)
-    if attributes["overflow"] == "wrap":
-        if clamp != "none":
-            raise FormatError("`clamp` of op `requantize` must be none with `overflow` wrap")
-        bounds = [(a, b) if lo <= a and b <= hi else (lo, hi) for a, b in scaled]
-    else:
-        if (clamp in ("none", "high") and min(a for a, _ in scaled) < lo) or (
-            clamp in ("none", "low") and max(b for _, b in scaled) > hi
-        ):
-            raise FormatError(f"`clamp` of op `requantize` must not be {clamp}: the input range passes the word {word}")
-        bounds = [(min(max(a, lo), hi), min(max(b, lo), hi)) for a, b in scaled]
+    bounds = fitted_bounds("requantize", scaled, attributes)
     inner = Format.of_range(min(a for a, _ in scaled), max(b for _, b in scaled), "requantize before its word")
+    _check_adder(x, attributes)
     range_ = Range(tuple(a for a, _ in bounds), tuple(b for _, b in bounds), out_axis)
+    axis = attributes["axis"]
     scale = x.scale.moved(attributes["shift"], axis if axis >= 0 else None)
     return Inference((result(x.shape, range_, scale, "requantize", word),), {"rounded": inner})
 
@@ -139,7 +125,7 @@ def count(node, inputs, outputs):
     moved = per_shift * sum(s != 0 for s in shifts)
     rounding, wide = attributes["rounding"], node.words["rounded"]
     adds = 0 if rounding == "floor" else right
-    ends = {"none": 0, "low": 1, "high": 1, "both": 2}[attributes["clamp"]]
+    ends = compared_ends(attributes["clamp"])
     n = size(x.shape)
     return rows(
         node,
