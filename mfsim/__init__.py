@@ -34,7 +34,7 @@ _PUBLIC = {
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
-__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604, the names are strings
+__all__ = ["__version__", *sorted(_HOME)]
 
 
 def __getattr__(name: str) -> object:

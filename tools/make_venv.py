@@ -94,7 +94,9 @@ def lock():
 
 def pip(venv: pathlib.Path, *arguments: str) -> None:
     """Run `pip install` in `venv` with the user's PIP_ARGS; settings that would install elsewhere are taken back."""
-    environment = {key: value for key, value in os.environ.items() if key not in ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")}
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")
+    }
     environment |= {"PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     command = [str(venv / "bin" / "python"), "-I", "-m", "pip", "install", *arguments]
     subprocess.run([*command, *shlex.split(os.environ.get("PIP_ARGS", ""))], check=True, env=environment, cwd=ROOT)
@@ -161,7 +163,9 @@ def renew(extras: list[str]) -> None:
             remove(stale)
         same_as = own if os.environ.get("PYTHON") else {}
         if not current_by_its_python(same_as):
-            print(f"mfsim: making .venv with Python {own['python']}; the first time takes some minutes", file=sys.stderr)
+            print(
+                f"mfsim: making .venv with Python {own['python']}; the first time takes some minutes", file=sys.stderr
+            )
             build(python, {**wanted(), **own}, extras)
             return
         stamp = read_stamp()

@@ -12,7 +12,7 @@ import contextlib
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 import typer
@@ -42,7 +42,9 @@ class Session:
     def __init__(self, json: bool, stdout: TextIO, stderr: TextIO) -> None:
         self.json = json
         self._stdout = stdout
-        self._out = Console(file=stdout, width=None if stdout.isatty() else PIPE_WIDTH, highlight=False, soft_wrap=False)
+        self._out = Console(
+            file=stdout, width=None if stdout.isatty() else PIPE_WIDTH, highlight=False, soft_wrap=False
+        )
         self._err = Console(file=stderr, highlight=False, soft_wrap=True)
         self._result: dict[str, object] = {}
 
@@ -75,7 +77,9 @@ class Session:
 
     def listing(self, listing: Listing, title: str = "") -> None:
         """Print a listing of an analysis as a table."""
-        self.table(title or listing.name.replace("_", " "), [c.replace("_", " ") for c in listing.columns], listing.rows)
+        self.table(
+            title or listing.name.replace("_", " "), [c.replace("_", " ") for c in listing.columns], listing.rows
+        )
 
     @contextlib.contextmanager
     def progress(self, title: str) -> Iterator[Progress]:

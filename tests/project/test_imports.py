@@ -1,0 +1,61 @@
+"""What each room may import, read from the sources; the layers are a contract in pyproject.toml."""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TORCH = {"mfsim/nn", "mfsim/quant", "mfsim/train.py", "export"}
+ONNX = {"mfsim/compiler", "export"}
+ALLOWED = {
+    "torch": TORCH,
+    "brevitas": {"mfsim/quant", "export"},
+    "safetensors": TORCH,
+    "onnx": ONNX,
+    "google": ONNX,  # protobuf, for the error of a damaged file
+    "onnx_ir": ONNX,
+    "onnxscript": ONNX,
+    "onnxruntime": {"export"},
+    "numba": {"mfsim/kernels"},
+    "llvmlite": {"mfsim/kernels"},
+    "sklearn": {"mfsim/data"},
+    "typer": {"mfsim/cli"},
+    "rich": {"mfsim/cli"},
+    "numpy": {"mfsim", "export"},
+}
+"""Where each package from outside may be imported, anywhere in a file. What is not listed may be imported nowhere."""
+
+SOURCES = sorted(
+    path.relative_to(ROOT) for folder in ("mfsim", "export", "rtl_models") for path in (ROOT / folder).rglob("*.py")
+)
+
+
+def imported(path: pathlib.Path) -> set[str]:
+    """Return every module that a source file imports, inside functions too."""
+    names = set()
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            names.add(node.module)
+    return names
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=str)
+def test_packages_from_outside(path):
+    for module in imported(path):
+        top = module.split(".")[0]
+        if top != "mfsim" and top not in sys.stdlib_module_names:
+            rooms = ALLOWED.get(top, set())
+            assert any(path.is_relative_to(room) for room in rooms), f"{path} must not import {module}"
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if p.is_relative_to("mfsim/kernels")], ids=str)
+def test_kernels_know_nothing_else_of_mfsim(path):
+    inside = {name for name in imported(path) if name.split(".")[0] == "mfsim"}
+    assert all(name.startswith("mfsim.kernels") or name == "mfsim" for name in inside), inside

@@ -1,0 +1,103 @@
+"""pyproject.toml, constraints.txt and the folders say the same."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import pathlib
+import re
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+
+import mfsim
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+MAPPED = {"mfsim.export": "export", "mfsim.rtl_models": "rtl_models"}
+
+
+def normal(name: str) -> str:
+    """Return the normalised name of a distribution."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def constraints() -> dict[str, str]:
+    """Return the exact version of each package in constraints.txt."""
+    lines = (line.strip() for line in (ROOT / "constraints.txt").read_text().splitlines())
+    pairs = (line.split("==") for line in lines if line and not line.startswith("#"))
+    return {normal(name): version for name, version in pairs}
+
+
+def needed() -> list[Requirement]:
+    """Return every requirement of mfsim and of its extras."""
+    project = PYPROJECT["project"]
+    texts = [*project["dependencies"], *(r for extra in project["optional-dependencies"].values() for r in extra)]
+    return [Requirement(text) for text in texts]
+
+
+def test_every_package_folder_is_listed():
+    folders = set()
+    for package, folder in {"mfsim": "mfsim", **MAPPED}.items():
+        for init in (ROOT / folder).rglob("__init__.py"):
+            parts = init.parent.relative_to(ROOT / folder).parts
+            name = ".".join((package, *parts))
+            if "__pycache__" not in parts and not any(name.startswith(m) and package == "mfsim" for m in MAPPED):
+                folders.add(name)
+    assert sorted(PYPROJECT["tool"]["setuptools"]["packages"]) == sorted(folders)
+
+
+def test_every_folder_with_python_is_a_package():
+    for folder in ("mfsim", "export", "rtl_models"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert (path.parent / "__init__.py").is_file(), f"{path.parent} has no __init__.py"
+
+
+@pytest.mark.parametrize(("package", "folder"), MAPPED.items())
+def test_the_links_lead_to_the_folders_at_the_top(package, folder):
+    link = ROOT / package.replace(".", "/")
+    assert link.is_symlink()
+    assert link.readlink() == pathlib.Path("..") / folder
+    assert (
+        pathlib.Path(importlib.import_module(package).__file__).resolve() == (ROOT / folder / "__init__.py").resolve()
+    )
+
+
+def test_one_version():
+    assert PYPROJECT["project"]["version"] == mfsim.__version__
+    assert f"## [{mfsim.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_ranges_admit_the_exact_versions():
+    exact = constraints()
+    for requirement in needed():
+        assert exact[normal(requirement.name)] in requirement.specifier, requirement
+
+
+def test_constraints_name_all_that_is_installed_for_mfsim():
+    """What an installed package needs must be listed too, in the version that is installed; extras may be absent."""
+    exact, seen, todo = constraints(), set(), [requirement.name for requirement in needed()]
+    while todo:
+        name = normal(todo.pop())
+        if name in seen:
+            continue
+        try:
+            distribution = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        seen.add(name)
+        assert exact.get(name) == distribution.version.split("+")[0], f"{name} {distribution.version} is installed"
+        for text in distribution.requires or ():
+            requirement = Requirement(text)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                todo.append(requirement.name)
+    assert {"torch", "numpy", "pytest", "apytypes"} <= seen
+
+
+def test_the_public_surface_is_what_it_says():
+    for name in mfsim.__all__:
+        assert getattr(mfsim, name) is not None
+    assert set(mfsim.__all__) <= set(dir(mfsim))
+    with pytest.raises(AttributeError, match="module `mfsim` has no attribute `simulat`"):
+        mfsim.simulat  # noqa: B018
