@@ -9,13 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mfsim.errors import FormatError
-from mfsim.formats import Format, Overflow
+from mfsim.formats import Format, Overflow, Range
 from mfsim.program import Value
 
 Bounds = Sequence[tuple[int, int]]
 
 OVERFLOWS = tuple(overflow.value for overflow in Overflow)
 CLAMPS = ("none", "high", "low", "both")
+
+
+def pairs(range_: Range) -> list[tuple[int, int]]:
+    """Return the (lo, hi) of each index of a range."""
+    return list(zip(range_.lo, range_.hi, strict=True))
+
+
+def range_of(bounds: Bounds, axis: int | None) -> Range:
+    """Return the range with the given (lo, hi) along `axis`."""
+    return Range(tuple(a for a, _ in bounds), tuple(b for _, b in bounds), axis)
 
 
 def word_limits(attributes: Mapping[str, Value]) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from mfsim.errors import FormatError
-from mfsim.formats import Format, Range, Rounding, Scale
+from mfsim.formats import Format, Rounding, Scale
 from mfsim.ops.fitting import (
     CLAMPS,
     OVERFLOWS,
@@ -21,6 +21,7 @@ from mfsim.ops.fitting import (
     fit,
     fitted_bounds,
     fitted_clamp,
+    range_of,
     word_limits,
 )
 from mfsim.ops.op import Attribute, Case, Inference, Op, activation, result, rows, size
@@ -56,7 +57,9 @@ def _shifts(attributes, shape) -> list[int]:
             raise FormatError("`shift` of op `requantize` must be one int when `axis` is -1")
         return [shift[0]]
     if axis >= len(shape) or len(shift) != shape[axis]:
-        raise FormatError(f"`shift` of op `requantize` must have one int for each index of axis {axis} of {tuple(shape)}")
+        raise FormatError(
+            f"`shift` of op `requantize` must have one int for each index of axis {axis} of {tuple(shape)}"
+        )
     return list(shift)
 
 
@@ -99,10 +102,9 @@ def infer(tensors, attributes):
     bounds = fitted_bounds("requantize", scaled, attributes)
     inner = Format.of_range(min(a for a, _ in scaled), max(b for _, b in scaled), "requantize before its word")
     _check_adder(x, attributes)
-    range_ = Range(tuple(a for a, _ in bounds), tuple(b for _, b in bounds), out_axis)
     axis = attributes["axis"]
     scale = x.scale.moved(attributes["shift"], axis if axis >= 0 else None)
-    return Inference((result(x.shape, range_, scale, "requantize", word),), {"rounded": inner})
+    return Inference((result(x.shape, range_of(bounds, out_axis), scale, "requantize", word),), {"rounded": inner})
 
 
 def reference(inputs, attributes):

@@ -1,0 +1,82 @@
+"""clip: y = min(max(x, lo), hi), with the bounds as codes on the scale of x.
+
+An end that the proved range never passes is not compared (`clamp`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfsim.errors import FormatError
+from mfsim.formats import Format, Range, Scale
+from mfsim.ops.fitting import CLAMPS, clamped_bounds, compared_ends, needed_clamp, pairs, range_of
+from mfsim.ops.op import Attribute, Case, Inference, Op, activation, result, rows, size
+from mfsim.program import Tensor
+
+
+def derive(tensors, attributes):
+    """Return the clamps that the proved range of the input leaves necessary."""
+    return {"clamp": needed_clamp(pairs(tensors[0].range), attributes["lo"], attributes["hi"])}
+
+
+def infer(tensors, attributes):
+    (x,) = tensors
+    lo, hi = attributes["lo"], attributes["hi"]
+    if lo > hi:
+        raise FormatError(f"`lo` of op `clip` must be at most `hi`, not {lo} with {hi}")
+    if x.scale.axis is not None:
+        raise FormatError(f"op `clip` needs one scale for the whole tensor, not {x.scale}; requantize first")
+    Format.of_range(min(lo, 0), max(hi, 0), "the bounds of op `clip`")
+    bounds = clamped_bounds("clip", pairs(x.range), lo, hi, attributes["clamp"])
+    return Inference((result(x.shape, range_of(bounds, x.range.axis), x.scale, "clip"),), tight=True)
+
+
+def reference(inputs, attributes):
+    (x,) = inputs
+    return [np.minimum(np.maximum(x, attributes["lo"]), attributes["hi"]).astype(object)]
+
+
+def count(node, inputs, outputs):
+    bits = (inputs[0].format.bits,)
+    n = size(inputs[0].shape) * compared_ends(node.attributes["clamp"])
+    return rows(node, ("cmp", bits, n), ("select", bits, n))
+
+
+def cases():
+    x = activation("x", (1,), Format(8), Scale.of(-4))
+    for name, lo, hi in (
+        ("inside", -20, 30),
+        ("positive", 0, 96),
+        ("negative", -96, -3),
+        ("one-code", 5, 5),
+        ("low-only", -4, 500),
+        ("high-only", -128, 126),
+        ("neither", -128, 127),
+        ("all-below", 130, 140),
+        ("all-above", -140, -130),
+    ):
+        yield Case(name, (x,), {"lo": lo, "hi": hi}, exhaustive=True)
+    yield Case("unneeded-ends", (x,), {"lo": -200, "hi": 200, "clamp": "both"}, exhaustive=True)
+    ranged = Tensor("x", (1, 3, 2), Format(8), Scale.of(1), Range((-100, -3, 20), (-90, 3, 100), 1))
+    yield Case("per-channel-range", (ranged,), {"lo": -95, "hi": 50})
+    ends = tuple((np.array([2**53 + k, -(2**53) - k]),) for k in (-1, 0, 1, 2))
+    wide = activation("x", (2,), Format(63))
+    yield Case("past-2**53", (wide,), {"lo": -(2**53) - 1, "hi": 2**53 + 1}, extra=ends)
+
+
+OP = Op(
+    name="clip",
+    summary="min(max(x, lo), hi)",
+    attributes=(
+        Attribute("lo", "int", "least code of the result"),
+        Attribute("hi", "int", "greatest code of the result"),
+        Attribute("clamp", "str", "ends that have to be compared", None, CLAMPS, derived=True),
+    ),
+    inputs=("x",),
+    primitives=frozenset({"cmp", "select"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+    cases=cases,
+    derive=derive,
+)
