@@ -14,6 +14,7 @@ Rules for every file in this room:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -93,6 +94,14 @@ def bits_of(*values: int) -> int:
     return 1 + max((v if v >= 0 else -v - 1).bit_length() for v in values)
 
 
+def sum_bits(bound: int) -> int:
+    """Return the bits for sums of codes and products of codes that stay within -bound..bound, at most 64.
+
+    64 suffice whatever the bound: int64 wraps around modulo 2**64, and the result is proved to fit.
+    """
+    return min(64, bits_of(bound))
+
+
 def channelwise(values: Sequence[int], axis: int, ndim: int) -> np.ndarray:
     """Return `values`, one for each index of `axis` of `ndim` axes, in a shape that broadcasts; one value as a scalar."""
     array = np.array(values, dtype=np.int64)
@@ -104,8 +113,9 @@ def target(shape: Sequence[int]) -> list[int]:
     return [0, *shape[1:]]
 
 
-def greatest_sum(tensor: Tensor, length: int, axes: int | tuple[int, ...]) -> int:
-    """Return the greatest sum of magnitudes of `length` codes of `tensor` along `axes`: exact if constant."""
+def greatest_sum(tensor: Tensor, axes: tuple[int, ...]) -> int:
+    """Return the greatest sum of magnitudes of codes of `tensor` along `axes`: exact if constant, else a bound."""
     if tensor.codes is None or not tensor.codes.size:
-        return length * tensor.range.bound
-    return int(abs(tensor.codes.astype(object)).sum(axis=axes).max())
+        return math.prod(tensor.shape[axis] for axis in axes) * tensor.range.bound
+    magnitudes = np.abs(tensor.codes).astype(object)
+    return int(np.max(np.sum(magnitudes, axis=axes)))

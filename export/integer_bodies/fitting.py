@@ -31,19 +31,16 @@ FIT_TEXT = """
 """From `wide` to `y`."""
 
 
-def fit_inputs(attributes: Mapping, inner: Format, lo: int, hi: int) -> Arrays:
-    """Return the derived inputs: `inner` holds the codes before the fit, lo..hi is what saturation allows."""
-    half = 1 << (attributes["bits"] - 1)
-    wraps = attributes["overflow"] == "wrap"
-    return {
-        "low": inner.lo if wraps else lo,
-        "high": inner.hi if wraps else hi,
-        "half": half,
-        "top": -half if attributes["signed"] else half,
-    }
-
-
-def fit_bits(attributes: Mapping, inner: Format) -> int:
-    """Return the bits that the fit needs."""
+def fit_inputs(attributes: Mapping, lo: int, hi: int) -> Arrays:
+    """Return the derived inputs for codes in lo..hi before the fit."""
     word = Format(attributes["bits"], bool(attributes["signed"]))
-    return bits_of(inner.lo, inner.hi, word.lo, word.hi, 1 << (attributes["bits"] - 1))
+    half = 1 << (word.bits - 1)
+    if attributes["overflow"] == "saturate":
+        lo, hi = word.lo + (word.signed and attributes.get("narrow", 0)), word.hi
+    return {"low": lo, "high": hi, "half": half, "top": -half if word.signed else half}
+
+
+def fit_bits(attributes: Mapping) -> int:
+    """Return the bits that the fit needs beyond those of its input."""
+    word = Format(attributes["bits"], bool(attributes["signed"]))
+    return bits_of(word.lo, word.hi, 1 << (word.bits - 1))

@@ -7,7 +7,9 @@ zero and every grid: on the grid `aligned` too the powers of two may stand behin
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import CODE, Arrays, bits_of, channelwise
+import math
+
+from mfsim.export.integer_bodies.body import CODE, Arrays, bits_of, channelwise, greatest_sum, sum_bits
 
 MF_EXTRA = {"sign_zero": CODE, "magnitude": CODE, "gain_x": CODE, "gain_w": CODE}
 """The sign of 0, 1 for the form `abs`, and the powers of two of both parts."""
@@ -47,12 +49,10 @@ def mf_inputs(attributes, channel_axis: int, ndim: int) -> Arrays:
     }
 
 
-def mf_bits(attributes, x_bound: int, w_total: int, length: int, start: int) -> int:
-    """Return the bits that hold both parts, shifted, and their sum.
-
-    `x_bound` is the greatest |x|, `w_total` the greatest sum of `length` values |w|, `start` the
-    greatest magnitude of the bias.
-    """
-    part_x = length * x_bound << max(attributes["shift_x"])
-    part_w = w_total << max(attributes["shift_w"])
-    return bits_of(part_x + part_w + start)
+def mf_bits(attributes, inputs, axes: tuple[int, ...]) -> int:
+    """Return the bits that hold both parts, shifted, and their sum, for terms that are summed along `axes` of w."""
+    x, w, *bias = inputs
+    length = math.prod(w.shape[axis] for axis in axes)
+    gain_x, gain_w = (1 << max(attributes[name]) for name in ("shift_x", "shift_w"))
+    parts = length * x.range.bound * gain_x + greatest_sum(w, axes) * gain_w
+    return max(bits_of(gain_x, gain_w), sum_bits(parts + sum(b.range.bound for b in bias)))

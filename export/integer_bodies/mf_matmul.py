@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import IntegerBody, greatest_sum
+from mfsim.export.integer_bodies.body import IntegerBody
 from mfsim.export.integer_bodies.mf import CONSTANTS_TEXT, JOIN_TEXT, MF_EXTRA, mf_bits, mf_inputs, operand_text
 
 TEXT = (
@@ -26,9 +26,7 @@ def derived(node, inputs, outputs):
 
 
 def needs_bits(node, inputs, outputs):
-    x, w, *bias = inputs
-    start = bias[0].range.bound if bias else 0
-    return mf_bits(node.attributes, x.range.bound, greatest_sum(w, w.shape[-2], -2), w.shape[-2], start)
+    return mf_bits(node.attributes, inputs, (-2,))
 
 
 BODY = IntegerBody(text=TEXT, extra=MF_EXTRA, derived=derived, needs_bits=needs_bits)

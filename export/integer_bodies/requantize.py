@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from mfsim.export.integer_bodies.body import CODE, IntegerBody, bits_of, channelwise
 from mfsim.export.integer_bodies.fitting import FIT_EXTRA, FIT_TEXT, fit_bits, fit_inputs
-from mfsim.ops.requantize import word_limits
 
 TEXT = """
   scaled = Mul(x, gain)
@@ -57,7 +56,7 @@ def divisors(attributes) -> list[int]:
 
 
 def derived(node, inputs, outputs):
-    attributes, ndim = node.attributes, len(inputs[0].shape)
+    attributes, ndim, rounded = node.attributes, len(inputs[0].shape), node.words["rounded"]
     rules = [thresholds(d, attributes["rounding"]) for d in divisors(attributes)]
 
     def each(values):
@@ -69,13 +68,13 @@ def derived(node, inputs, outputs):
         "base": each([r[0] for r in rules]),
         "odd": each([r[1] for r in rules]),
         "negative": each([r[2] for r in rules]),
-        **fit_inputs(attributes, node.words["rounded"], *word_limits(attributes)),
+        **fit_inputs(attributes, rounded.lo, rounded.hi),
     }
 
 
 def needs_bits(node, inputs, outputs):
     gain = max(1 << max(-s, 0) for s in node.attributes["shift"])
-    return max(bits_of(gain, *divisors(node.attributes)), fit_bits(node.attributes, node.words["rounded"]))
+    return max(bits_of(gain, *divisors(node.attributes)), fit_bits(node.attributes))
 
 
 BODY = IntegerBody(

@@ -1,0 +1,15 @@
+"""add: Add of the aligned operands."""
+
+from __future__ import annotations
+
+from mfsim.export.integer_bodies.alignment import ALIGNMENT_EXTRA, ALIGNMENT_TEXT, alignment_bits, alignment_inputs
+from mfsim.export.integer_bodies.body import IntegerBody
+
+TEXT = (
+    ALIGNMENT_TEXT
+    + """
+  y = Add(aligned_a, aligned_b)
+"""
+)
+
+BODY = IntegerBody(text=TEXT, extra=ALIGNMENT_EXTRA, derived=alignment_inputs, needs_bits=alignment_bits)

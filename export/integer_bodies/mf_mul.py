@@ -1,0 +1,32 @@
+"""mf_mul: element by element, sign times operand; a constant w broadcasts against one sample."""
+
+from __future__ import annotations
+
+from mfsim.export.integer_bodies.body import IntegerBody
+from mfsim.export.integer_bodies.mf import CONSTANTS_TEXT, JOIN_TEXT, MF_EXTRA, mf_bits, mf_inputs, operand_text
+
+TEXT = (
+    CONSTANTS_TEXT
+    + operand_text("x", "x")
+    + operand_text("w", "w")
+    + """
+  part_x = Mul(operand_x, sign_w)
+  part_w = Mul(sign_x, operand_w)
+"""
+    + JOIN_TEXT
+    + """
+  y = Identity(joined)
+"""
+)
+
+
+def derived(node, inputs, outputs):
+    ndim = len(outputs[0].shape)
+    return mf_inputs(node.attributes, ndim - 1, ndim)
+
+
+def needs_bits(node, inputs, outputs):
+    return mf_bits(node.attributes, inputs, ())
+
+
+BODY = IntegerBody(text=TEXT, extra=MF_EXTRA, derived=derived, needs_bits=needs_bits)

@@ -1,0 +1,33 @@
+"""soft_threshold: the sign times what the magnitude has beyond the threshold."""
+
+from __future__ import annotations
+
+from mfsim.export.integer_bodies.body import SHAPE, IntegerBody, bits_of
+
+
+def derived(node, inputs, outputs):
+    x, t = inputs
+    behind = len(x.shape) - 1 - node.attributes["axis"] % len(x.shape)
+    return {"channels_shape": [*t.shape, *[1] * behind]}
+
+
+def needs_bits(node, inputs, outputs):
+    x, t = inputs
+    return bits_of(x.range.bound + t.range.bound)
+
+
+BODY = IntegerBody(
+    text="""
+  threshold = Reshape(t, channels_shape)
+  zero64 = Constant<value_int: int = 0>()
+  zero = CastLike(zero64, x)
+  magnitude = Abs(x)
+  beyond = Sub(magnitude, threshold)
+  kept = Max(beyond, zero)
+  sign = Sign(x)
+  y = Mul(sign, kept)
+""",
+    extra={"channels_shape": SHAPE},
+    derived=derived,
+    needs_bits=needs_bits,
+)
