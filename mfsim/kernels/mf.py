@@ -1,26 +1,81 @@
-"""Shared loops of the MF products: operand preparation and one sum of terms."""
+"""Shared loops of the MF products: preparation of the operands, and one sum of terms."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.primitives import absolute, addsub, negate, shift_left, sign
+from mfsim.kernels.products import starts
+
+
+class Weights(NamedTuple):
+    """What a sum needs besides x: `values` and `signs` [sets, outputs, length], the rest per output.
+
+    `bias` is empty where nothing starts the sums. `split` tells two accumulators from one.
+    """
+
+    values: np.ndarray
+    signs: np.ndarray
+    bias: np.ndarray
+    shift_x: np.ndarray
+    shift_w: np.ndarray
+    split: bool
 
 
 @kernel
-def prepare(x, zero, magnitude, places, signs, operands):
-    """Fill `signs` and `operands` (x or |x|, shifted left by `places`) for flat x."""
+def prepare(x, zero, magnitude, places, signs, values):
+    """Fill `signs` and `values` (x or |x|, shifted left by `places`) for flat x."""
     for i in range(x.size):
         signs[i] = sign(x[i], zero)
         code = absolute(x[i]) if magnitude else x[i]
-        operands[i] = shift_left(code, places) if places > 0 else code
+        values[i] = shift_left(code, places) if places > 0 else code
 
 
-def prepare_constant(w, zero, magnitude, places):
-    """Return (signs, operands) of constant codes: work done beforehand."""
-    w = np.asarray(w, dtype=np.int64)
-    return np.sign(w) + zero * (w == 0), (np.abs(w) if magnitude else w) << places
+def prepared(codes, attributes, which):
+    """Return (values, signs) of the dynamic operand `which`, "x" or "w"."""
+    signs, values = np.empty_like(codes), np.empty_like(codes)
+    magnitude, places = _form(attributes, which)
+    prepare(codes.reshape(-1), attributes["sign_zero"], magnitude, places, signs.reshape(-1), values.reshape(-1))
+    return values, signs
+
+
+def prepared_constant(codes, attributes):
+    """Return (values, signs) of constant weights: work done beforehand."""
+    magnitude, places = _form(attributes, "w")
+    signs = np.sign(codes) + attributes["sign_zero"] * (codes == 0)
+    return (np.abs(codes) if magnitude else codes) << places, signs
+
+
+def _form(attributes, which):
+    places = attributes[f"shift_{which}"][0] if attributes["grid"] == "aligned" else 0
+    return attributes["form"] == "abs", places
+
+
+def as_weights(values, signs, bias, attributes):
+    """Return the `Weights` of prepared `values` and `signs`; `bias` is a list of 0 or 1 arrays."""
+    shifts = [
+        np.array(np.broadcast_to(np.array(attributes[name], dtype=np.int64), values.shape[1:2]))
+        for name in ("shift_x", "shift_w")
+    ]
+    return Weights(values, signs, starts(bias), *shifts, attributes["grid"] == "split")
+
+
+@kernel
+def term_sums(x, signs_x, weights, at, first, y):
+    """Fill y with the sums of the terms of x (1-D) and the weights of outputs `first` onwards of set `at`."""
+    values, signs, bias, split = weights.values, weights.signs, weights.bias, weights.split
+    has_bias = bias.size > 0
+    for i in range(y.size):
+        o = first + i
+        start = bias[o] if has_bias else 0
+        if split:
+            shift_x, shift_w = weights.shift_x[o], weights.shift_w[o]
+            y[i] = split_sum(x, signs_x, values[at, o], signs[at, o], start, has_bias, shift_x, shift_w)
+        else:
+            y[i] = joint_sum(x, signs_x, values[at, o], signs[at, o], start, has_bias)
 
 
 @kernel
@@ -37,6 +92,12 @@ def split_sum(x, signs_x, w, signs_w, bias, has_bias, shift_x, shift_w):
     for k in range(1, x.size):
         acc_x = addsub(acc_x, x[k], signs_w[k])
         acc_w = addsub(acc_w, w[k], signs_x[k])
+    return joined(acc_x, acc_w, shift_x, shift_w)
+
+
+@kernel
+def joined(acc_x, acc_w, shift_x, shift_w):
+    """Return the sum of two accumulators on the finer of their grids."""
     if shift_x > 0:
         acc_x = shift_left(acc_x, shift_x)
     if shift_w > 0:

@@ -1,4 +1,4 @@
-"""What the multiplication-free and the dense products share: term values, ranges, alignment.
+"""What the multiplication-free and the dense products share: definition, grids, words, counts.
 
 A multiplication-free (MF) term of x and w is a sum of two parts, each of one operand and one sign:
 
@@ -7,20 +7,25 @@ A multiplication-free (MF) term of x and w is a sum of two parts, each of one op
 
 `sign_zero` is the sign of the code 0. The parts lie on the grids of x and of w. On the grid `split`
 each has its own accumulator, and one shift and one add per output join them; `shared` needs x and w
-on one scale and has one accumulator; `aligned` shifts the operands to the finer scale first.
+on one scale and has one accumulator; `aligned` shifts the operands to the finer scale first. A bias
+starts the accumulator that lies on the finer grid; a sum that nothing starts begins with its first
+operand, conditionally negated.
 
 Sources: `ef`: Afrasiyabi et al., arXiv 1702.02676; `abs`: "Learned Queries and Keys", eq. 15.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from mfsim.errors import FormatError
-from mfsim.formats import Range, Scale
-from mfsim.ops.op import Attribute
+from mfsim.formats import Format, Scale
+from mfsim.ops.bounds import Bounds, Operands, dense_bounds, mf_bounds, mf_parts, spread
+from mfsim.ops.op import Attribute, Inference, Row, objects, result, rows, size
+from mfsim.program import Node, Tensor, Value
 
 FORMS = ("ef", "abs")
 GRIDS = ("split", "shared", "aligned")
@@ -35,16 +40,21 @@ MF_ATTRIBUTES = (
 """Attributes of every MF product."""
 
 
-def sign_of(code: int, zero: int) -> int:
-    """Return the sign of a Python int, `zero` for 0."""
-    return (code > 0) - (code < 0) if code else zero
+@dataclass(frozen=True)
+class Sums:
+    """The sums of a product: output `shape` with the outputs along `axis`, and bounded operands."""
+
+    op: str
+    shape: tuple[int, ...]
+    axis: int
+    operands: Operands
+    tight: bool
 
 
-def term_parts(x: int, w: int, form: str, zero: int) -> tuple[int, int]:
-    """Return (x-part, w-part) of one MF term, from the definition."""
-    if form == "ef":
-        return sign_of(w, zero) * x, sign_of(x, zero) * w
-    return sign_of(w, zero) * abs(x), sign_of(x, zero) * abs(w)
+def unpacked(tensors: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Return x, w and the bias or None."""
+    x, w, *rest = tensors
+    return x, w, rest[0] if rest else None
 
 
 def derive_shifts(x: Scale, w: Scale, grid: str) -> dict[str, tuple[int, ...]]:
@@ -63,131 +73,144 @@ def derive_shifts(x: Scale, w: Scale, grid: str) -> dict[str, tuple[int, ...]]:
     }
 
 
-def joined_scale(x: Scale, w: Scale, attributes, axis: int) -> Scale:
+def derive(tensors: Sequence[Tensor], attributes: Mapping[str, Value]) -> dict[str, tuple[int, ...]]:
+    """Return the derived attributes of an MF product of `tensors` (x, w, perhaps a bias)."""
+    return derive_shifts(tensors[0].scale, tensors[1].scale, attributes["grid"])
+
+
+def joined_scale(x: Scale, w: Scale, attributes: Mapping[str, Value], axis: int) -> Scale:
     """Return the output scale, checking that the shifts lead both parts to the same grid."""
-    expected = derive_shifts(x, w, attributes["grid"])
-    for name, value in expected.items():
-        if tuple(attributes[name]) != value:
+    for name, value in derive_shifts(x, w, attributes["grid"]).items():
+        if attributes[name] != value:
             raise FormatError(f"`{name}` must be {value} for the scales {x} and {w}, not {attributes[name]}")
-    exponents = tuple(min(x.exponent, e) for e in w.exponents)
+    return _scale((min(x.exponent, e) for e in w.exponents), axis)
+
+
+def _scale(exponents, axis: int) -> Scale:
+    exponents = tuple(exponents)
     return Scale(exponents, axis if len(exponents) > 1 else None)
 
 
-def check_bias(bias, scale: Scale, outputs: int, axis: int) -> None:
-    """Raise `FormatError` unless `bias` (or None) has shape [outputs] and lies on the accumulator's grid."""
+def _bias_codes(w: Tensor, bias: Tensor | None, scale: Scale, sums: Sums) -> np.ndarray | None:
+    """Return the codes of `bias` (or None), which must be a constant [outputs] on the accumulator's grid."""
     if bias is None:
-        return
+        return None
+    if not (w.is_constant and bias.is_constant):
+        raise FormatError("only constant weights take a bias, and it must be constant")
+    outputs = sums.shape[sums.axis]
     if bias.shape != (outputs,):
         raise FormatError(f"the bias must have the shape ({outputs},), not {bias.shape}")
-    given = Scale(bias.scale.exponents, axis if bias.scale.axis is not None else None)
-    if given != scale:
+    if _scale(bias.scale.exponents, sums.axis) != scale:
         raise FormatError(f"the bias must lie on the grid of its accumulator, {scale}, not {bias.scale}")
+    return objects(bias.codes)
 
 
-def term_candidates(lo: int, hi: int) -> list[int]:
-    """Return the codes of lo..hi among which every term, linear on each side of 0, is extreme."""
-    return sorted({c for c in (lo, hi, -1, 0, 1) if lo <= c <= hi})
+def mf_inference(x: Tensor, w: Tensor, bias: Tensor | None, attributes: Mapping[str, Value], sums: Sums) -> Inference:
+    """Return what an MF product proves."""
+    scale = joined_scale(x.scale, w.scale, attributes, sums.axis)
+    start = _bias_codes(w, bias, scale, sums)
+    parts = mf_bounds(sums.operands, attributes)
+    range_ = parts[2].started_with(start).range(sums.axis)
+    words = mf_words(parts, start, attributes)
+    return Inference((result(sums.shape, range_, scale, f"the result of {sums.op}"),), words, sums.tight)
 
 
-class Bounds:
-    """Sums of terms bounded from below and above, one entry for each output.
-
-    `lo`, `hi` bound the whole sum; `least`, `greatest` bound every partial sum in any order.
-    """
-
-    def __init__(self, lo, hi, least, greatest) -> None:
-        self.lo, self.hi, self.least, self.greatest = lo, hi, least, greatest
-
-    @classmethod
-    def of_terms(cls, low: np.ndarray, high: np.ndarray) -> Bounds:
-        """Return the bounds for terms between `low` and `high`, summed over axis 0 (object arrays)."""
-        return cls(
-            low.sum(axis=0),
-            high.sum(axis=0),
-            np.minimum(low, 0).sum(axis=0),
-            np.maximum(high, 0).sum(axis=0),
-        )
-
-    def started_with(self, bias: np.ndarray | None) -> Bounds:
-        """Return the bounds of sums that `bias` (lo, hi as an object array each, or None) starts."""
-        if bias is None:
-            return self
-        lo, hi = bias
-        return Bounds(
-            self.lo + lo, self.hi + hi, np.minimum(lo, 0) + self.least, np.maximum(hi, 0) + self.greatest
-        )
-
-    @property
-    def partial(self) -> tuple[int, int]:
-        """The bounds of all partial sums over all outputs."""
-        return int(min(self.least)), int(max(self.greatest))
-
-    def range(self, axis: int) -> Range:
-        """Return the range of the whole sums along `axis`."""
-        lo, hi = tuple(int(v) for v in self.lo), tuple(int(v) for v in self.hi)
-        return Range(lo, hi, axis)
+def mf_words(
+    parts: tuple[Bounds, Bounds, Bounds], bias: np.ndarray | None, attributes: Mapping[str, Value]
+) -> dict[str, Format]:
+    """Return the inner accumulators of an MF product for its bounds (x-part, w-part, joined)."""
+    x_part, w_part, joined = parts
+    if attributes["grid"] != "split":
+        return {"acc": Format.of_range(*joined.started_with(bias).partial, "the accumulator")}
+    if bias is not None:
+        on_x = np.array(spread(attributes["shift_x"], len(bias))) == 0
+        x_part, w_part = x_part.started_with(bias * on_x), w_part.started_with(bias * ~on_x)
+    return {
+        "acc_x": Format.of_range(*x_part.partial, "the accumulator of the x-part"),
+        "acc_w": Format.of_range(*w_part.partial, "the accumulator of the w-part"),
+    }
 
 
-def mf_bounds(
-    x_lo: Sequence[int], x_hi: Sequence[int], w_lo: np.ndarray, w_hi: np.ndarray, attributes
-) -> tuple[Bounds, Bounds, Bounds]:
-    """Return bounds of the x-part sums, the w-part sums and the joined sums.
-
-    `x_lo[k]..x_hi[k]` bounds operand k; `w_lo`, `w_hi` are object arrays [K, outputs] (equal for
-    known weights, for which the joined bound is attained).
-    """
-    outputs = w_lo.shape[1]
-    shift_x = np.array([1 << s for s in _spread(attributes["shift_x"], outputs)], dtype=object)
-    shift_w = np.array([1 << s for s in _spread(attributes["shift_w"], outputs)], dtype=object)
-    form, zero = attributes["form"], attributes["sign_zero"]
-    lows, highs = [], []
-    w_values = _candidate_planes(w_lo, w_hi)
-    for part in range(3):
-        low, high = None, None
-        for x in _candidate_columns(x_lo, x_hi):
-            for w in w_values:
-                sx, sw = _signs(x, zero), _signs(w, zero)
-                a, b = (sw * x, sx * w) if form == "ef" else (sw * abs(x), sx * abs(w))
-                term = (a, b, a * shift_x + b * shift_w)[part]
-                low = term if low is None else np.minimum(low, term)
-                high = term if high is None else np.maximum(high, term)
-        lows.append(low)
-        highs.append(high)
-    bounds = [Bounds.of_terms(low, high) for low, high in zip(lows, highs, strict=True)]
-    return bounds[0], bounds[1], bounds[2]
+def dense_inference(x: Tensor, w: Tensor, bias: Tensor | None, sums: Sums) -> Inference:
+    """Return what a dense product proves."""
+    scale = _scale((x.scale.exponent + e for e in w.scale.exponents), sums.axis)
+    start = _bias_codes(w, bias, scale, sums)
+    bounds = dense_bounds(sums.operands)
+    total = bounds.started_with(start)
+    words = {
+        "product": Format.of_range(*bounds.term, "a product"),
+        "acc": Format.of_range(*total.partial, "the accumulator"),
+    }
+    return Inference(
+        (result(sums.shape, total.range(sums.axis), scale, f"the result of {sums.op}"),), words, sums.tight
+    )
 
 
-def dense_bounds(x_lo: Sequence[int], x_hi: Sequence[int], w_lo: np.ndarray, w_hi: np.ndarray) -> Bounds:
-    """Return the bounds of sums of products; arguments as for `mf_bounds`."""
-    x_lo, x_hi = (np.array(v, dtype=object)[:, None] for v in (x_lo, x_hi))
-    corners = [x * w for x in (x_lo, x_hi) for w in (w_lo, w_hi)]
-    low, high = corners[0], corners[0]
-    for corner in corners[1:]:
-        low, high = np.minimum(low, corner), np.maximum(high, corner)
-    return Bounds.of_terms(low, high)
+def mf_terms(x: np.ndarray, w: np.ndarray, attributes: Mapping[str, Value], gains: Sequence[np.ndarray]) -> np.ndarray:
+    """Return MF terms on the finer grid, from the definition; `gains` are those of `shift_gains`, or broadcast so."""
+    x_part, w_part = mf_parts(x, w, attributes["form"], attributes["sign_zero"])
+    return x_part * gains[0] + w_part * gains[1]
 
 
-def _spread(values: Sequence[int], count: int) -> list[int]:
-    return list(values) * count if len(values) == 1 else list(values)
+def shift_gains(attributes: Mapping[str, Value]) -> list[np.ndarray]:
+    """Return 2**shift_x and 2**shift_w, each as one Python int or one for each output."""
+    return [np.array([2**s for s in attributes[name]], dtype=object) for name in ("shift_x", "shift_w")]
 
 
-def _signs(values: np.ndarray, zero: int) -> np.ndarray:
-    return (values > 0).astype(object) - (values < 0).astype(object) + zero * (values == 0).astype(object)
-
-
-def _candidate_columns(lo: Sequence[int], hi: Sequence[int]) -> list[np.ndarray]:
-    """Return columns [K, 1], the j-th with the j-th candidate of each operand."""
-    lists = [term_candidates(a, b) for a, b in zip(lo, hi, strict=True)]
-    longest = max(len(c) for c in lists)
-    return [
-        np.array([c[min(j, len(c) - 1)] for c in lists], dtype=object)[:, None] for j in range(longest)
+def mf_count(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], length: int, axis: int) -> list[Row]:
+    """Return the rows of an MF product with sums of `length` terms, its outputs along `axis`."""
+    x, w, bias = unpacked(inputs)
+    (y,) = outputs
+    attributes, words, total = node.attributes, node.words, size(y.shape)
+    prepared = [
+        *_operand_rows(node, x, attributes["shift_x"]),
+        *_operand_rows(node, w, attributes["shift_w"]),
     ]
+    bx, bw, by = x.format.bits, w.format.bits, y.format.bits
+    if attributes["grid"] != "split":
+        bits = words["acc"].bits
+        operand = max(bx + attributes["shift_x"][0], bw + attributes["shift_w"][0])
+        return prepared + rows(
+            node,
+            ("addsub", (bits, operand), total * (2 * length - (bias is None))),
+            ("neg", (operand,), total if bias is None else 0),
+        )
+    channels = y.shape[axis]
+    each = total // channels
+    shifted_x = each * sum(s > 0 for s in spread(attributes["shift_x"], channels))
+    shifted_w = each * sum(s > 0 for s in spread(attributes["shift_w"], channels))
+    started_x, started_w = (total - shifted_x, shifted_x) if bias is not None else (0, 0)
+    ax, aw = words["acc_x"].bits, words["acc_w"].bits
+    return prepared + rows(
+        node,
+        ("addsub", (ax, bx), total * (length - 1) + started_x),
+        ("addsub", (aw, bw), total * (length - 1) + started_w),
+        ("neg", (bx,), total - started_x),
+        ("neg", (bw,), total - started_w),
+        ("shift", (ax,), shifted_x),
+        ("shift", (aw,), shifted_w),
+        ("addsub", (by, by), total),
+    )
 
 
-def _candidate_planes(lo: np.ndarray, hi: np.ndarray) -> list[np.ndarray]:
-    if (lo == hi).all():
-        return [lo]
-    planes = [lo, hi]
-    for value in (-1, 0, 1):
-        planes.append(np.minimum(np.maximum(lo, value), hi))
-    return planes
+def _operand_rows(node: Node, tensor: Tensor, shifts: Sequence[int]) -> list[Row]:
+    """Return the rows of preparing one operand: its signs, magnitudes and alignment (offline if constant)."""
+    bits, codes, attributes = (tensor.format.bits,), tensor.sample_size, node.attributes
+    made = rows(
+        node,
+        ("sign", bits, codes),
+        ("abs", bits, codes if attributes["form"] == "abs" else 0),
+        ("shift", bits, codes if attributes["grid"] == "aligned" and shifts[0] > 0 else 0),
+    )
+    return [Row(**{**vars(row), "offline": True}) for row in made] if tensor.is_constant else made
+
+
+def dense_count(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], length: int) -> list[Row]:
+    """Return the rows of a dense product with sums of `length` products."""
+    x, w, bias = unpacked(inputs)
+    total = size(outputs[0].shape)
+    return rows(
+        node,
+        ("mul", (x.format.bits, w.format.bits), total * length, "learned" if w.is_constant else "activation"),
+        ("addsub", (node.words["acc"].bits, node.words["product"].bits), total * (length - (bias is None))),
+    )

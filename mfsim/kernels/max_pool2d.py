@@ -1,0 +1,32 @@
+"""max_pool2d: greatest code of each window. Definition: mfsim/ops/max_pool2d.py."""
+
+from __future__ import annotations
+
+from mfsim.kernels.jit import kernel
+from mfsim.kernels.primitives import less, select
+from mfsim.kernels.windows import inside, window_of
+
+
+@kernel
+def plain(x, window, y):
+    """Take x [planes, H, W], y [planes, H', W']; padding is left out, and no window is all padding."""
+    rows, columns, stride_y, stride_x, top, left, step_y, step_x = window
+    for row in range(y.shape[1]):
+        above = row * stride_y - top
+        first_y, end_y = inside(above, step_y, rows, x.shape[1])
+        for column in range(y.shape[2]):
+            before = column * stride_x - left
+            first_x, end_x = inside(before, step_x, columns, x.shape[2])
+            for p in range(y.shape[0]):
+                best = x[p, above + first_y * step_y, before + first_x * step_x]
+                for ky in range(first_y, end_y):
+                    for kx in range(first_x + (ky == first_y), end_x):
+                        code = x[p, above + ky * step_y, before + kx * step_x]
+                        best = select(less(best, code), code, best)
+                y[p, row, column] = best
+
+
+def run(inputs, attributes, outputs):
+    x, y = inputs[0], outputs[0]
+    planes = x.shape[0] * x.shape[1]
+    plain(x.reshape(planes, *x.shape[2:]), window_of(attributes["kernel"], attributes), y.reshape(planes, *y.shape[2:]))

@@ -1,0 +1,74 @@
+"""conv2d: two-dimensional convolution with multiplications, the baseline of `mf_conv2d`.
+
+    y[o, r, s] = sum_{c, i, j} x[c, r*stride + i*dilation - pad, ...] * w[o, c, i, j] + bias[o]
+
+The result and the bias lie on the grid scale(x) * scale(w[o]). Padding is code 0, and its products
+are executed like all others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mfsim.formats import Format, Range, Scale
+from mfsim.ops.mf_conv2d import geometries
+from mfsim.ops.op import Case, Op, activation, constant
+from mfsim.ops.products import dense_count, dense_inference, unpacked
+from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, window_sums, window_terms
+
+
+def infer(tensors, attributes):
+    x, w, bias = unpacked(tensors)
+    return dense_inference(x, w, bias, window_sums("conv2d", x, w, attributes))
+
+
+def reference(inputs, attributes):
+    x, w, *bias = inputs
+    total = bias[0][:, None, None] if bias else 0
+    for a, b in window_terms(x, w, attributes):
+        total = total + a * b
+    return [total]
+
+
+def count(node, inputs, outputs):
+    _, channels, rows, columns = inputs[1].shape
+    return dense_count(node, inputs, outputs, channels * rows * columns)
+
+
+def cases():
+    rng = np.random.default_rng(2)
+    x = activation("x", (1, 1, 3), Format(4), Scale.of(-4))
+    weights = constant("w", np.array([[[[-3, 2]]], [[[0, -4]]]]), Format(3), Scale.of(-2))
+    bias = constant("b", np.array([-3, 5]), scale=Scale.of(-6))
+    yield Case("exhaustive", (x, weights), {}, exhaustive=True)
+    yield Case("exhaustive-pads-bias", (x, weights, bias), {"pads": (0, 1, 0, 1)}, exhaustive=True)
+    for name, x_shape, w_shape, attributes in geometries():
+        w = constant("w", rng.integers(-128, 128, w_shape), Format(8), Scale.of(-7))
+        start = constant("b", rng.integers(-999, 999, w_shape[0]), scale=Scale.of(-14))
+        inputs = (activation("x", x_shape, Format(8), Scale.of(-7)), w, start)
+        yield Case(name, inputs[:2], attributes)
+        yield Case(f"{name}-bias", inputs, attributes)
+    w = constant("w", rng.integers(-7, 8, (3, 2, 2, 1)), Format(4), Scale((-6, -3, -4), 0))
+    start = constant("b", np.array([9, -9, 1]), scale=Scale((-10, -7, -8), 0))
+    ranged = replace(activation("x", (2, 3, 2), Format(6, False), Scale.of(-4)), range=Range((3, 0), (60, 9), 1))
+    yield Case("per-channel", (ranged, w, start), {})
+    yield Case("per-channel-pads", (ranged, w), {"pads": (1, 0, 0, 0)})
+    many = constant("w", rng.integers(-127, 128, (2, 16, 3, 3)), Format(8))
+    yield Case("past-2**24", (activation("x", (16, 3, 3), Format(16)), many), {})
+    wide = constant("w", np.array([[[[2**20 - 1, -(2**20)]]]]))
+    yield Case("past-2**53", (activation("x", (1, 2, 2), Format(40)), wide), {"pads": (0, 1, 1, 0)})
+
+
+OP = Op(
+    name="conv2d",
+    summary="two-dimensional convolution with multiplications (baseline)",
+    attributes=CONVOLUTION_ATTRIBUTES,
+    inputs=("x", "w", "bias?"),
+    primitives=frozenset({"mul", "addsub"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+    cases=cases,
+)

@@ -1,0 +1,95 @@
+"""sum_pool2d: the sum of each window, or its mean.
+
+    y[c, r, s] = sum_{i, j} x[c, r*stride + i - pad, ...],   padding is code 0
+
+With `mean` 1 the same codes lie on a grid that is finer by the area rows * columns, padding
+included, which has to be a power of two: no operation and no rounding. A window of area a takes
+a - 1 additions; zeros of the padding are executed like all other operands, as in a convolution, so
+that every output costs the same. Channels do not mix, so each may have its own scale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mfsim.errors import FormatError
+from mfsim.formats import Format, Range, Scale
+from mfsim.ops.op import Attribute, Case, Inference, Op, activation, result, rows, size
+from mfsim.ops.windows import KERNEL, PADS, STRIDES, plane_shape, tap_planes, taps_inside
+
+
+def _mean_exponent(kernel) -> int:
+    """Return -log2 of the area of `kernel`."""
+    area = kernel[0] * kernel[1]
+    if area & (area - 1):
+        raise FormatError(
+            f"`mean` 1 of op `sum_pool2d` needs an area that is a power of two, not {area} = {kernel[0]} x {kernel[1]}; "
+            "choose another kernel, or take the sum with `mean` 0"
+        )
+    return 1 - area.bit_length()
+
+
+def infer(tensors, attributes):
+    (x,) = tensors
+    plane = plane_shape("sum_pool2d", x, attributes["kernel"], attributes)
+    insides = taps_inside("sum_pool2d", x, plane, attributes)
+    if x.scale.axis not in (None, 1):
+        raise FormatError(
+            f"x of op `sum_pool2d` must have one scale in each channel, not one along axis {x.scale.axis}"
+        )
+    least, most = min(insides[0]) * min(insides[1]), max(insides[0]) * max(insides[1])
+    bounds = x.range if x.range.axis == 1 else x.range.merged()
+    total = bounds.map(lambda lo, hi: (min(least * lo, most * lo), max(least * hi, most * hi)))
+    scale = x.scale.moved(_mean_exponent(attributes["kernel"])) if attributes["mean"] else x.scale
+    acc = Format.of_range(min(0, most * x.range.low), max(0, most * x.range.high), "the accumulator")
+    y = result((*x.shape[:2], *plane), total, scale, "the result of sum_pool2d")
+    return Inference((y,), {"acc": acc}, tight=x.range.axis in (None, 1))
+
+
+def reference(inputs, attributes):
+    (x,) = inputs
+    return [sum(plane for _, plane in tap_planes(x, attributes["kernel"], attributes, 0))]
+
+
+def count(node, inputs, outputs):
+    kernel = node.attributes["kernel"]
+    widths = (node.words["acc"].bits, inputs[0].format.bits)
+    return rows(node, ("addsub", widths, size(outputs[0].shape) * (kernel[0] * kernel[1] - 1)))
+
+
+def cases():
+    small = activation("x", (1, 2, 2), Format(4))
+    yield Case("exhaustive", (small,), {"kernel": (2, 2), "mean": 1}, exhaustive=True)
+    pads = {"kernel": (2, 3), "pads": (1, 1, 0, 1), "mean": 0}
+    yield Case("exhaustive-pads", (activation("x", (1, 1, 3), Format(4)),), pads, exhaustive=True)
+    positive = replace(activation("x", (1, 1, 3), Format(4)), range=Range.of(2, 7))
+    yield Case("exhaustive-positive", (positive,), {"kernel": (1, 2), "pads": (0, 1, 0, 0), "mean": 1}, exhaustive=True)
+    yield Case("one", (small,), {"kernel": (1, 1), "mean": 1}, exhaustive=True)
+    x = activation("x", (3, 6, 7), Format(8), Scale((-3, -5, -5), 1))
+    yield Case("strides", (x,), {"kernel": (2, 2), "strides": (2, 2), "mean": 1})
+    yield Case("overlap", (x,), {"kernel": (3, 3), "strides": (2, 1), "pads": (1, 1, 1, 1), "mean": 0})
+    yield Case("global", (x,), {"kernel": (6, 7), "mean": 0})
+    ranged = replace(activation("x", (2, 2, 2), Format(3)), range=Range((-4, 1), (-2, 3), 1))
+    yield Case("ranges-by-channel", (ranged,), {"kernel": (2, 2), "pads": (1, 0, 0, 0), "mean": 1})
+    by_row = replace(activation("x", (1, 2, 2), Format(4)), range=Range((-4, 1), (-2, 3), 2))
+    yield Case("ranges-by-row", (by_row,), {"kernel": (2, 1), "mean": 0}, exhaustive=True)
+    yield Case("past-2**24", (activation("x", (1, 8, 8), Format(20)),), {"kernel": (8, 8), "mean": 1})
+    yield Case("past-2**53", (activation("x", (1, 4, 4), Format(55, False)),), {"kernel": (4, 4), "mean": 1})
+
+
+OP = Op(
+    name="sum_pool2d",
+    summary="sum or mean of each window",
+    attributes=(
+        KERNEL,
+        STRIDES,
+        PADS,
+        Attribute("mean", "int", "1 to divide the scale by the area, a power of two", choices=(0, 1)),
+    ),
+    inputs=("x",),
+    primitives=frozenset({"addsub"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+    cases=cases,
+)

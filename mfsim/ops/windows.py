@@ -1,0 +1,128 @@
+"""What convolution and pooling share: windows over the last two axes, padding, bounds of taps.
+
+x is [batch, channels, height, width]. Padding is code 0 for sums, before the operator (it matters
+for `sign_zero` 1), and it is executed like any other code; the greatest code of a window leaves
+padding out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from mfsim.errors import FormatError, ShapeError
+from mfsim.ops.bounds import Operands
+from mfsim.ops.op import Attribute
+from mfsim.ops.products import Sums
+from mfsim.program import Tensor, Value
+
+KERNEL = Attribute("kernel", "ints", "rows and columns of the window")
+STRIDES = Attribute("strides", "ints", "steps of the window down and to the right", (1, 1))
+PADS = Attribute("pads", "ints", "padding at the top, left, bottom and right", (0, 0, 0, 0))
+DILATIONS = Attribute("dilations", "ints", "distances of the taps down and to the right", (1, 1))
+GROUPS = Attribute("groups", "int", "number of independent groups of channels", 1)
+
+CONVOLUTION_ATTRIBUTES = (STRIDES, PADS, DILATIONS, GROUPS)
+"""Attributes of every convolution."""
+
+
+def plane_shape(op: str, x: Tensor, kernel: Sequence[int], attributes: Mapping[str, Value]) -> tuple[int, int]:
+    """Return rows and columns of the output of op `op`; a `ShapeError` where no window fits."""
+    if len(x.shape) != 4:
+        raise ShapeError(f"x of op `{op}` must be [batch, channels, height, width], not {x.shape}")
+    geometry = attributes | {"kernel": tuple(kernel)}
+    for name, count, least in (("kernel", 2, 1), ("strides", 2, 1), ("pads", 4, 0), ("dilations", 2, 1)):
+        values = geometry.get(name, (1, 1))
+        if len(values) != count or min(values) < least:
+            raise ShapeError(f"`{name}` of op `{op}` must be {count} ints of at least {least}, not {values}")
+    pads, dilations = attributes["pads"], attributes.get("dilations", (1, 1))
+    padded = [x.shape[2 + a] + pads[a] + pads[2 + a] for a in (0, 1)]
+    reach = [(kernel[a] - 1) * dilations[a] + 1 for a in (0, 1)]
+    if reach[0] > padded[0] or reach[1] > padded[1]:
+        raise ShapeError(f"a window of {reach[0]} x {reach[1]} must fit the padded plane of {padded[0]} x {padded[1]}")
+    rows, columns = ((padded[a] - reach[a]) // attributes["strides"][a] + 1 for a in (0, 1))
+    return rows, columns
+
+
+def taps_inside(
+    op: str, x: Tensor, plane: tuple[int, int], attributes: Mapping[str, Value]
+) -> tuple[list[int], list[int]]:
+    """Return how many rows of a window lie inside x, for each output row, and the same for columns.
+
+    Raises `ShapeError` if some window is all padding.
+    """
+    dilations, counts = attributes.get("dilations", (1, 1)), []
+    for a in (0, 1):
+        starts = [k * attributes["strides"][a] - attributes["pads"][a] for k in range(plane[a])]
+        taps = [k * dilations[a] for k in range(attributes["kernel"][a])]
+        counts.append([sum(0 <= start + tap < x.shape[2 + a] for tap in taps) for start in starts])
+        if min(counts[a]) == 0:
+            raise ShapeError(
+                f"every window of op `{op}` must hold a code of x, but with `pads` {attributes['pads']} one holds none"
+            )
+    return counts[0], counts[1]
+
+
+def window_sums(op: str, x: Tensor, w: Tensor, attributes: Mapping[str, Value]) -> Sums:
+    """Return the sums of a convolution of x with constant weights [O, C / groups, rows, columns]."""
+    if not w.is_constant:
+        raise FormatError(f"w of op `{op}` must be a constant")
+    if len(w.shape) != 4 or len(x.shape) != 4:
+        raise ShapeError(
+            f"op `{op}` takes x [batch, C, height, width] and w [O, C / groups, rows, columns], not {x.shape} and {w.shape}"
+        )
+    plane = plane_shape(op, x, w.shape[2:], attributes)
+    channels, outputs, groups = x.shape[1], w.shape[0], attributes["groups"]
+    if groups < 1 or channels % groups or outputs % groups:
+        raise ShapeError(
+            f"`groups` of op `{op}` must divide {channels} input and {outputs} output channels, not {groups}"
+        )
+    if w.shape[1] * groups != channels or not outputs or not channels:
+        raise ShapeError(
+            f"w of op `{op}` must be [O, {channels // groups}, rows, columns] for {channels} channels in {groups} groups, not {w.shape}"
+        )
+    if w.scale.axis not in (None, 0):
+        raise FormatError(
+            f"w of op `{op}` must have one scale, or one for each output channel, not one along axis {w.scale.axis}"
+        )
+    codes = w.codes.reshape(outputs, -1).T
+    x_lo, x_hi = _tap_bounds(x, w, attributes)
+    tight = not any(attributes["pads"]) and x.range.axis in (None, 1)
+    return Sums(op, (x.shape[0], outputs, *plane), 1, Operands(x_lo, x_hi, codes, codes), tight)
+
+
+def _tap_bounds(x: Tensor, w: Tensor, attributes: Mapping[str, Value]) -> list[np.ndarray]:
+    """Return lo and hi of each tap, [terms, outputs or 1]; 0 is among the codes where there is padding."""
+    outputs, each, area = w.shape[0], w.shape[1], w.shape[2] * w.shape[3]
+    groups = attributes["groups"]
+    channel = np.repeat(np.arange(each), area)[:, None]
+    if groups > 1:
+        channel = channel + (np.arange(outputs) // (outputs // groups) * each)[None, :]
+    lo, hi = (np.array(v, dtype=np.int64)[channel] for v in x.range.along(1, x.shape[1]))
+    return [np.minimum(lo, 0), np.maximum(hi, 0)] if any(attributes["pads"]) else [lo, hi]
+
+
+def tap_planes(
+    x: np.ndarray, kernel: Sequence[int], attributes: Mapping[str, Value], outside: int
+) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
+    """Yield (row, column) of each tap and the codes [..., H', W'] that the tap meets; `outside` stands for padding."""
+    top, left, bottom, right = attributes["pads"]
+    (down, across), (step_y, step_x) = attributes["strides"], attributes.get("dilations", (1, 1))
+    padded = np.pad(x, [(0, 0), (0, 0), (top, bottom), (left, right)], constant_values=outside)
+    rows = padded.shape[2] - (kernel[0] - 1) * step_y
+    columns = padded.shape[3] - (kernel[1] - 1) * step_x
+    for ky, kx in np.ndindex(*kernel):
+        y, z = ky * step_y, kx * step_x
+        yield (ky, kx), padded[:, :, y : y + rows : down, z : z + columns : across]
+
+
+def window_terms(
+    x: np.ndarray, w: np.ndarray, attributes: Mapping[str, Value]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield, for each term of a convolution, its operands, shaped to broadcast to [batch, O, H', W']."""
+    groups = attributes["groups"]
+    owner = np.arange(w.shape[0]) // (w.shape[0] // groups) * w.shape[1]
+    for (ky, kx), plane in tap_planes(x, w.shape[2:], attributes, 0):
+        for c in range(w.shape[1]):
+            yield plane[:, owner + c], w[:, c, ky, kx][:, None, None]
