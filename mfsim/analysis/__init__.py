@@ -1,0 +1,27 @@
+"""What can be said about a program: operations, widths, memory, and error against float."""
+
+from __future__ import annotations
+
+from mfsim.analysis.count import CountReport, count, strict_multiplication_free
+from mfsim.analysis.error import ErrorFigures, ErrorReport, LayerErrors, compare, layer_errors, layer_outputs
+from mfsim.analysis.layers import LayerReport, layers
+from mfsim.analysis.memory import MemoryReport, memory
+from mfsim.analysis.widths import WidthReport, widths
+
+__all__ = [
+    "CountReport",
+    "ErrorFigures",
+    "ErrorReport",
+    "LayerErrors",
+    "LayerReport",
+    "MemoryReport",
+    "WidthReport",
+    "compare",
+    "count",
+    "layer_errors",
+    "layer_outputs",
+    "layers",
+    "memory",
+    "strict_multiplication_free",
+    "widths",
+]

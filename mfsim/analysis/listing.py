@@ -1,0 +1,99 @@
+"""A listing: the rows of one analysis under named columns, and the only way from them to CSV and JSON.
+
+CSV and JSON are written from the same rows, so that they cannot say different things. A tuple is a
+list in JSON and its entries with a space between in CSV; None is null and an empty cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import pathlib
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mfsim.errors import MfsimError
+
+Cell = int | float | str | bool | None | tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """`rows` of cells under `columns`; `name` is the stem of its CSV file."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"a row of listing `{self.name}` must have {len(self.columns)} cells, not {len(row)}")
+
+    @classmethod
+    def of_records(cls, name: str, columns: Sequence[str], records: Sequence[Mapping[str, object]]) -> Listing:
+        """Return the listing of `records`, each a mapping with exactly `columns` as keys."""
+        return cls(name, tuple(columns), tuple(tuple(_cell(record[c]) for c in columns) for record in records))
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one dict for each row, with tuples as lists: what `json.dumps` takes."""
+        return [
+            {
+                column: list(cell) if isinstance(cell, tuple) else cell
+                for column, cell in zip(self.columns, row, strict=True)
+            }
+            for row in self.rows
+        ]
+
+    def csv(self) -> str:
+        """Return the rows as CSV (RFC 4180, but lines end in a single line feed), columns first."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows([cell_text(cell) for cell in row] for row in self.rows)
+        return out.getvalue()
+
+
+def _cell(value: object) -> Cell:
+    return tuple(value) if isinstance(value, (list, tuple)) else value  # type: ignore[return-value]
+
+
+def cell_text(cell: Cell) -> str:
+    """Return the text of one CSV cell: true, false, an empty text for None, entries of a tuple with spaces."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, tuple):
+        return " ".join(cell_text(part) for part in cell)
+    return str(cell)
+
+
+def write_listings(listings: Sequence[Listing], folder: str | os.PathLike[str]) -> list[pathlib.Path]:
+    """Write each listing as `<name>.csv` into `folder` (made if missing) and return the paths."""
+    return [write_text(pathlib.Path(folder) / f"{listing.name}.csv", listing.csv()) for listing in listings]
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> pathlib.Path:
+    """Write `text` (UTF-8) to `path` whole or not at all: beside it first, then renamed.
+
+    Raises `MfsimError` if the folder cannot be made or written to.
+    """
+    path = pathlib.Path(path)
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+        return path
+    except OSError as error:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise MfsimError(f"`{path}` cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,168 @@
+"""Proved and observed ranges of every value of a program, in codes and in bits.
+
+Bits are those that the range needs in the signedness of its word, so that proved, observed and word
+bits can be compared: 0..5 needs 3 bits in an unsigned word and 4 in a signed one.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, fields
+from typing import TYPE_CHECKING
+
+from mfsim.analysis.listing import Listing, write_listings
+from mfsim.errors import RangeError
+from mfsim.formats import Format
+from mfsim.program import Node, Program, Tensor
+
+if TYPE_CHECKING:  # the simulator starts Numba, which a count or a report does not need
+    from mfsim.simulate import Simulation
+
+KINDS = ("input", "constant", "edge", "inner")
+"""Where a value lives: program input, constant, edge between nodes, accumulator inside a node."""
+
+
+@dataclass(frozen=True)
+class Width:
+    """One value: its word, what is proved and what was observed.
+
+    `name` is a tensor, or `<node>.<word>` for an inner word (kind "inner"), whose proved range is known
+    only as its word. `slack` is word bits - proved bits, `observed_slack` word bits - observed bits;
+    observed entries are None where nothing was observed. `overflows` counts the codes that the overflow
+    rule of the node changed, on the output of the node.
+    """
+
+    layer: str
+    node: str
+    op: str
+    name: str
+    kind: str
+    word: str
+    bits: int
+    proved_lo: int | None
+    proved_hi: int | None
+    proved_bits: int
+    observed_lo: int | None
+    observed_hi: int | None
+    observed_bits: int | None
+    slack: int
+    observed_slack: int | None
+    overflows: int | None
+
+
+@dataclass(frozen=True)
+class WidthReport:
+    """The widths of every value, in the order of the program."""
+
+    rows: tuple[Width, ...]
+
+    @property
+    def overflows(self) -> int | None:
+        """All overflow events that were observed; None if nothing was simulated."""
+        counted = [row.overflows for row in self.rows if row.overflows is not None]
+        return sum(counted) if counted else None
+
+    def listings(self) -> list[Listing]:
+        """Return the table of widths."""
+        columns = tuple(field.name for field in fields(Width))
+        return [Listing("widths", columns, tuple(astuple(row) for row in self.rows))]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the report as `json.dumps` takes it."""
+        return {"overflows": self.overflows, **{listing.name: listing.records() for listing in self.listings()}}
+
+    def write_csv(self, folder: str | os.PathLike[str]) -> list[pathlib.Path]:
+        """Write `widths.csv` into `folder` and return its path in a list."""
+        return write_listings(self.listings(), folder)
+
+
+def bits_of(lo: int, hi: int, signed: bool) -> int:
+    """Return the bits that lo..hi needs: two's complement if `signed`, else unsigned (lo must be >= 0).
+
+    >>> bits_of(0, 5, False), bits_of(0, 5, True), bits_of(-8, 7, True)
+    (3, 4, 4)
+    """
+    if not signed and lo < 0:
+        raise RangeError(f"an unsigned word cannot hold {lo}..{hi}")
+    if signed:
+        return max((~lo).bit_length() if lo < 0 else 0, hi.bit_length() if hi > 0 else 0) + 1
+    return max(1, hi.bit_length())
+
+
+def widths(program: Program, simulation: Simulation | None = None) -> WidthReport:
+    """Return word, proved and observed range of each tensor and inner word of `program`.
+
+    Parameters
+    ----------
+    program : the integer program.
+    simulation : a simulation of it made with `observe=True`; without, nothing is observed.
+
+    Raises
+    ------
+    RangeError
+        If a code was observed outside its proved range: the program or the simulation is wrong then.
+    """
+    observed = simulation.observed if simulation is not None else {}
+    overflows = simulation.overflows if simulation is not None else {}
+    rows = [_row(program.tensors[name], None, "input", observed) for name in program.inputs]
+    seen = set(program.inputs)
+    for node in program.nodes:
+        for tensor in program.inputs_of(node):
+            if tensor.is_constant and tensor.name not in seen:
+                seen.add(tensor.name)
+                rows.append(_row(tensor, node, "constant", {}))
+        rows += [_inner(node, word, format_, observed) for word, format_ in node.words.items()]
+        for tensor in program.outputs_of(node):
+            first = tensor.name == node.outputs[0]
+            rows.append(_row(tensor, node, "edge", observed, overflows.get(node.name) if first else None))
+    return WidthReport(tuple(rows))
+
+
+def _row(
+    tensor: Tensor, node: Node | None, kind: str, observed: Mapping[str, tuple[int, int]], overflows: int | None = None
+) -> Width:
+    word, lo, hi = tensor.format, tensor.range.low, tensor.range.high
+    seen_lo, seen_hi, seen_bits = _seen(tensor.name, observed, word)
+    if seen_lo is not None and seen_hi is not None and not (lo <= seen_lo and seen_hi <= hi):
+        raise RangeError(
+            f"tensor `{tensor.name}` was observed in {seen_lo}..{seen_hi}, outside its proved range {lo}..{hi}"
+        )
+    proved = bits_of(lo, hi, word.signed)
+    where = (node.layer, node.name, node.op) if node is not None else ("", "", "")
+    return Width(
+        *where,
+        tensor.name,
+        kind,
+        str(word),
+        word.bits,
+        lo,
+        hi,
+        proved,
+        seen_lo,
+        seen_hi,
+        seen_bits,
+        word.bits - proved,
+        None if seen_bits is None else word.bits - seen_bits,
+        overflows,
+    )
+
+
+def _inner(node: Node, word: str, format_: Format, observed: Mapping[str, tuple[int, int]]) -> Width:
+    name = f"{node.name}.{word}"
+    lo, hi, bits = _seen(name, observed, format_)
+    slack = None if bits is None else format_.bits - bits
+    proved = (None, None, format_.bits)
+    return Width(
+        node.layer, node.name, node.op, name, "inner", str(format_), format_.bits, *proved, lo, hi, bits, 0, slack, None
+    )
+
+
+def _seen(
+    name: str, observed: Mapping[str, tuple[int, int]], word: Format
+) -> tuple[int | None, int | None, int | None]:
+    if name not in observed:
+        return None, None, None
+    lo, hi = (int(v) for v in observed[name])
+    return lo, hi, bits_of(lo, hi, word.signed)

@@ -1,0 +1,8 @@
+"""The report of trained, quantized and simulated networks: HTML, Markdown, JSON, CSV."""
+
+from __future__ import annotations
+
+from mfsim.report.result import NetworkResult, ParityPair
+from mfsim.report.write import write_report
+
+__all__ = ["NetworkResult", "ParityPair", "write_report"]

@@ -1,0 +1,244 @@
+"""The tables of the report: which columns of which analysis, in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mfsim.analysis.count import PRIMITIVES
+from mfsim.report.figures import NONE, data_size, decibel, integer, interval, percent, significant, words
+from mfsim.report.result import STAGES, NetworkResult
+from mfsim.report.tables import Table, Toned
+
+
+def comparison_table(networks: Sequence[NetworkResult]) -> Table:
+    """Return the side-by-side table: a row for each quantity, a column for each network."""
+
+    def row(title: str, of: Callable[[NetworkResult], str]) -> tuple[str, ...]:
+        return (title, *(of(network) for network in networks))
+
+    def accuracy(stage: str) -> Callable[[NetworkResult], str]:
+        return lambda network: percent(network.accuracy[stage])
+
+    def operations(*names: str) -> Callable[[NetworkResult], str]:
+        return lambda network: integer(sum(network.counts.by_primitive().get(name, 0) for name in names))
+
+    rows = [
+        *(row(f"Accuracy, {stage}", accuracy(stage)) for stage in STAGES),
+        row("Bit-exact parity", parity_text),
+        row("Multiplications", lambda n: Toned(integer(n.multiplications), "bad" if n.multiplications else "good")),
+        row(
+            "Operations per sample", lambda n: integer(n.counts.total) + (" (incomplete)" if n.counts.uncounted else "")
+        ),
+        row("Additions, subtractions", operations("addsub")),
+        row("Signs, negations, magnitudes", operations("sign", "neg", "abs")),
+        row("Compares, selects", operations("cmp", "select")),
+        row("Shifts, ors", operations("shift", "or")),
+        row("Table lookups", operations("lut")),
+        row("Weights", lambda n: integer(n.memory.weight_codes)),
+        row("Weight bits", lambda n: integer(n.memory.total_bits("weight"))),
+        row("Weight memory", lambda n: data_size(n.memory.total_bytes("weight"))),
+        row("Peak activation memory", lambda n: data_size(n.memory.peak_bytes)),
+        row("Overflow events", lambda n: integer(n.words.overflows)),
+    ]
+    return Table.of("Side by side", ("Quantity", *(f">{n.name}" for n in networks)), rows, "networks")
+
+
+def parity_text(network: NetworkResult) -> str:
+    """Return one word or two on whether all realisations agree."""
+    texts = {True: Toned("yes", "good"), False: Toned("no", "bad"), None: Toned("not compared", "")}
+    return texts[network.bit_exact]
+
+
+def operations_table(networks: Sequence[NetworkResult]) -> Table:
+    """Return the operations by primitive behind the first picture."""
+    counts = [network.counts.by_primitive() for network in networks]
+    found = {name for count in counts for name in count}
+    names = [name for name in PRIMITIVES if name in found] + sorted(found - set(PRIMITIVES))
+    rows = [(name, *(integer(count.get(name, 0)) for count in counts)) for name in names]
+    total = ("total", *(integer(network.counts.total) for network in networks))
+    return Table.of(
+        "Operations by primitive",
+        ("Primitive", *(f">{n.name}" for n in networks)),
+        [*rows, total],
+        "operations_by_primitive",
+    )
+
+
+def layers_table(network: NetworkResult) -> Table:
+    """Return words, ranges and error of each layer."""
+    columns = (
+        "Layer", "Ops", "Words in", "Weights", "Accumulators", "Words out", ">Operations", ">SQNR",
+        ">Bits seen", ">Bits proved", ">Observed range", ">Proved range", ">Overflows",
+    )  # fmt: skip
+    rows = [
+        (
+            layer.layer or NONE,
+            words(layer.ops),
+            words(layer.input_words),
+            words(layer.weight_words),
+            words(layer.accumulators),
+            words(layer.output_words),
+            integer(sum(layer.operations.values())),
+            decibel(layer.sqnr_db, layer.exact),
+            integer(layer.observed_bits),
+            integer(layer.proved_bits),
+            interval(layer.observed_lo, layer.observed_hi),
+            interval(layer.proved_lo, layer.proved_hi),
+            integer(layer.overflows),
+        )
+        for layer in network.layers.rows
+    ]
+    return Table.of("Layers", columns, rows, "layers")
+
+
+def layer_operations_table(network: NetworkResult) -> Table:
+    """Return operations by primitive of each layer."""
+    names = [
+        name for name in network.layers.primitives if any(layer.operations.get(name) for layer in network.layers.rows)
+    ]
+    rows = [
+        (layer.layer or NONE, *(integer(layer.operations.get(name, 0)) for name in names))
+        for layer in network.layers.rows
+    ]
+    return Table.of("Operations by layer", ("Layer", *(f">{name}" for name in names)), rows, "layers")
+
+
+def parity_table(network: NetworkResult) -> Table:
+    """Return the pairs of realisations that were compared."""
+    rows = [
+        (
+            pair.name,
+            integer(pair.compared),
+            integer(pair.mismatches),
+            "equal" if pair.equal else "different" if pair.compared else "nothing compared",
+        )
+        for pair in network.parity
+    ]
+    return Table.of("Parity", ("Pair", ">Compared", ">Mismatches", "Result"), rows, "parity")
+
+
+def multiplications_table(network: NetworkResult) -> Table:
+    """Return where multiplications remain, and by what."""
+    rows = [
+        (
+            row.node,
+            row.layer or NONE,
+            row.op,
+            row.primitive,
+            row.multiplied_by or NONE,
+            bits_text(row.widths),
+            integer(row.count),
+        )
+        for row in network.counts.multiplications()
+    ]
+    columns = ("Node", "Layer", "Op", "Primitive", "Multiplied by", "Operand bits", ">Count")
+    return Table.of("Multiplications that remain", columns, rows, "multiplications")
+
+
+def bits_text(widths: Sequence[int]) -> str:
+    """Return operand widths as "8, 8"."""
+    return ", ".join(str(bits) for bits in widths)
+
+
+def width_operations_table(network: NetworkResult) -> Table:
+    """Return operations by primitive and operand widths."""
+    rows = [(name, bits_text(widths), integer(number)) for (name, widths), number in network.counts.by_width().items()]
+    return Table.of("Operations by operand width", ("Primitive", "Operand bits", ">Count"), rows, "operations_by_width")
+
+
+def offline_table(network: NetworkResult) -> Table:
+    """Return work on constants alone."""
+    rows = [(name, integer(number)) for name, number in network.counts.offline().items()]
+    return Table.of("Offline work on constants, done once", ("Primitive", ">Count"), rows, "operations_offline")
+
+
+def lookup_table(network: NetworkResult) -> Table:
+    """Return the lookup tables."""
+    rows = [
+        (
+            t.name,
+            integer(t.entries),
+            integer(t.input_bits),
+            integer(t.output_bits),
+            "yes" if t.shared else "no",
+            words(t.nodes),
+        )
+        for t in network.counts.tables
+    ]
+    columns = ("Table", ">Entries", ">Input bits", ">Output bits", "Shared by all channels", "Nodes")
+    return Table.of("Lookup tables", columns, rows, "tables")
+
+
+def uncounted_table(network: NetworkResult) -> Table:
+    """Return the nodes that could not be counted."""
+    rows = [(u.node, u.layer or NONE, u.op, u.reason) for u in network.counts.uncounted]
+    return Table.of("Nodes that could not be counted", ("Node", "Layer", "Op", "Reason"), rows, "uncounted")
+
+
+def memory_table(network: NetworkResult) -> Table:
+    """Return memory by kind and word length."""
+    rows = [
+        (kind, integer(bits), integer(tensors), integer(codes), integer(total), data_size(size))
+        for kind, bits, tensors, codes, total, size in network.memory.by_width()
+    ]
+    columns = ("Kind", ">Word bits", ">Tensors", ">Codes", ">Bits", ">Packed")
+    return Table.of("Memory by word length", columns, rows, "memory_by_width")
+
+
+def width_table(network: NetworkResult) -> Table:
+    """Return word, proved and observed range of every value."""
+    rows = [
+        (
+            row.name,
+            row.layer or NONE,
+            row.kind,
+            row.word,
+            interval(row.proved_lo, row.proved_hi),
+            interval(row.observed_lo, row.observed_hi),
+            integer(row.proved_bits),
+            integer(row.observed_bits),
+            integer(row.slack if row.observed_slack is None else row.observed_slack),
+            integer(row.overflows),
+        )
+        for row in network.words.rows
+    ]
+    columns = (
+        "Value",
+        "Layer",
+        "Kind",
+        "Word",
+        ">Proved range",
+        ">Observed range",
+        ">Bits proved",
+        ">Bits observed",
+        ">Spare bits",
+        ">Overflows",
+    )
+    return Table.of("Words and ranges of every value", columns, rows, "widths")
+
+
+def error_table(network: NetworkResult) -> Table:
+    """Return the error of every value that has a float reference."""
+    rows = [
+        (
+            row.tensor,
+            row.layer or NONE,
+            decibel(row.sqnr_db, row.exact),
+            significant(row.max_abs),
+            significant(row.mean_abs),
+            NONE if row.cosine is None else f"{row.cosine:.6f}",
+            percent(row.top1),
+        )
+        for row in (network.errors.rows if network.errors is not None else ())
+    ]
+    columns = ("Value", "Layer", ">SQNR", ">Largest error", ">Mean error", ">Cosine", ">Top-1 agreement")
+    return Table.of("Error against float", columns, rows, "errors")
+
+
+def network_tables(network: NetworkResult) -> list[Table]:
+    """Return every table of a network that has rows, in the order of the report."""
+    made = (
+        layers_table, uncounted_table, parity_table, multiplications_table, lookup_table, layer_operations_table, memory_table,
+        width_operations_table, offline_table, width_table, error_table,
+    )  # fmt: skip
+    return [table for table in (make(network) for make in made) if table.rows]

@@ -1,0 +1,107 @@
+"""The pictures of the report: which numbers become which bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mfsim.analysis.layers import LayerRow
+from mfsim.report.charts import Axis, Bar, ChartRow, chart, legend
+from mfsim.report.figures import decibel, integer, percent
+from mfsim.report.markup import Html, tag
+from mfsim.report.result import NetworkResult
+
+GROUPS = (
+    ("mul", "multiply, divide, root", ("mul", "div", "sqrt")),
+    ("add", "add, subtract", ("addsub",)),
+    ("sign", "sign, negate, magnitude", ("sign", "neg", "abs")),
+    ("cmp", "compare, select", ("cmp", "select")),
+    ("shift", "shift, or", ("shift", "or")),
+    ("lut", "table lookup", ("lut",)),
+)
+"""Colour class, legend, primitives: the primitives that one colour stands for."""
+
+SPREAD = 50
+"""Totals further apart than this share no linear axis; the bars then show shares."""
+
+
+def figure(caption: str, note: str, keys: Html, picture: Html) -> Html:
+    """Return a picture with its caption, a note on how to read it, and its legend."""
+    return tag("figure", tag("figcaption", tag("strong", caption), tag("span", note, class_="note")), keys, picture)
+
+
+def operations(networks: Sequence[NetworkResult]) -> Html:
+    """Return the stacked bars of operations by primitive, one for each network."""
+    totals = [network.counts.total for network in networks]
+    shares = max(totals) > SPREAD * max(1, min(totals))
+    rows, used = [], set()
+    for network, total in zip(networks, totals, strict=True):
+        counts = network.counts.by_primitive()
+        unit = 100 / max(1, total) if shares else 1
+        bars, start = [], 0
+        for kind, title, primitives in _groups(counts):
+            number = sum(counts.get(name, 0) for name in primitives)
+            if number:
+                used.add((kind, title))
+                tip = f"{network.name}: {integer(number)} {title} ({percent(number / total)})"
+                bars.append(Bar(start * unit, (start + number) * unit, kind, tip))
+                start += number
+        multiplied = f", {integer(network.multiplications)} of them multiplications" if network.multiplications else ""
+        rows.append(ChartRow(network.name, f"{integer(total)}{multiplied}", tuple(bars)))
+    axis = Axis.over([100.0], "%") if shares else Axis.over([float(t) for t in totals])
+    note = "Share of the operations of one sample." if shares else "Operations of one sample, linear scale."
+    description = "; ".join(f"{row.label}: {row.figure} operations" for row in rows)
+    keys = legend([(kind, title) for kind, title, _ in [*GROUPS, OTHER] if (kind, title) in used])
+    picture = chart("chart-operations", "Operations by primitive", description, rows, axis)
+    return figure("Operations by primitive", note, keys, picture)
+
+
+OTHER = ("other", "other", ())
+"""Colour class and legend of primitives that are in no group."""
+
+
+def _groups(counts: dict[str, int]) -> list[tuple[str, str, tuple[str, ...]]]:
+    known = {name for _, _, names in GROUPS for name in names}
+    return [*GROUPS, (OTHER[0], OTHER[1], tuple(name for name in counts if name not in known))]
+
+
+def bits(name: str, layers: Sequence[LayerRow]) -> Html:
+    """Return proved against observed bits of the widest value of each layer; `name` makes ids unique."""
+    rows = []
+    for layer in layers:
+        shown = layer.layer or "(no layer)"
+        bars = [Bar(0, layer.proved_bits, "proved", f"{shown}, {layer.widest}: {layer.proved_bits} bits proved")]
+        if layer.observed_bits is None:
+            text = f"{layer.proved_bits} proved"
+        else:
+            text = f"{layer.observed_bits} of {layer.proved_bits}"
+            bars.append(
+                Bar(0, layer.observed_bits, "observed", f"{shown}, {layer.widest}: {layer.observed_bits} bits observed")
+            )
+        rows.append(ChartRow(shown, text, tuple(bars)))
+    description = "; ".join(f"{row.label}: {row.figure} bits" for row in rows)
+    axis = Axis.over([layer.proved_bits for layer in layers], "bits", whole=True)
+    keys = legend([("observed", "bits observed"), ("proved", "bits proved, never exceeded")])
+    picture = chart(f"{name}-bits", "Bits per layer", description, rows, axis)
+    return figure("Bits per layer", "Widest value of each layer.", keys, picture)
+
+
+def errors(name: str, layers: Sequence[LayerRow]) -> Html | None:
+    """Return SQNR of each layer that has one, or None if no layer has."""
+    known = [layer for layer in layers if layer.exact or layer.sqnr_db is not None]
+    if not known:
+        return None
+    values = [layer.sqnr_db for layer in known if layer.sqnr_db is not None]
+    axis = Axis.over(values or [60.0], "dB")
+    rows = []
+    for layer in known:
+        ratio = layer.sqnr_db
+        bar = Bar(0, axis.hi, "exact") if ratio is None else Bar(0, ratio, "ratio" if ratio >= 0 else "mul")
+        rows.append(ChartRow(layer.layer or "(no layer)", decibel(ratio, layer.exact), (bar,)))
+    description = "; ".join(f"{row.label}: {row.figure}" for row in rows)
+    entries = [("ratio", "SQNR against float, longer is better")]
+    if any(layer.exact for layer in known):
+        entries.append(("exact", "equal to float"))
+    picture = chart(f"{name}-errors", "Error by layer", description, rows, axis)
+    return figure(
+        "Error by layer", "Signal to quantization noise of the value each layer hands on.", legend(entries), picture
+    )
