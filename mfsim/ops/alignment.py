@@ -1,0 +1,130 @@
+"""What add, sub and concat share: their operands are brought to the finest of their grids.
+
+Operands on one scale, per channel too, need no work. Unequal scales must be per tensor; the coarser
+operands are shifted left, exactly, and each shift is counted. Per-channel scales that differ are an
+error, because a shift of its own for each channel belongs into a requantize.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mfsim.errors import FormatError, ShapeError
+from mfsim.formats import Format, Range, Scale
+from mfsim.ops.op import Attribute, Inference, result, rows, size
+
+MAX_SHIFT = 62
+
+SHIFTS_OF_A_SUM = (
+    Attribute("shift_a", "int", "left shift of a", derived=True),
+    Attribute("shift_b", "int", "left shift of b", derived=True),
+)
+
+
+def align(op: str, scales: Sequence[Scale]) -> tuple[Scale, tuple[int, ...]]:
+    """Return the finest grid of `scales` and the left shift that brings each operand to it."""
+    if all(scale == scales[0] for scale in scales):
+        return scales[0], (0,) * len(scales)
+    shown = " and ".join(dict.fromkeys(str(scale) for scale in scales))
+    if any(scale.axis is not None for scale in scales):
+        raise FormatError(
+            f"the operands of op `{op}` have different scales for each channel, {shown}; requantize first"
+        )
+    finest = min(scale.exponent for scale in scales)
+    shifts = tuple(scale.exponent - finest for scale in scales)
+    if max(shifts) > MAX_SHIFT:
+        raise FormatError(f"the scales of the operands of op `{op}`, {shown}, must be at most {MAX_SHIFT} bits apart")
+    return Scale.of(finest), shifts
+
+
+def shifted(range_: Range, places: int) -> Range:
+    """Return the range of codes that are shifted left."""
+    return range_.map(lambda lo, hi: (lo << places, hi << places))
+
+
+def check_shifts(op: str, names: Sequence[str], given: Sequence[int], needed: Sequence[int]) -> None:
+    """Raise `FormatError` unless the shifts of the node are those that its scales need."""
+    for name, value, expected in zip(names, given, needed, strict=True):
+        if value != expected:
+            raise FormatError(f"`{name}` of op `{op}` must be {expected} for the scales of its operands, not {value}")
+
+
+def _operand_scale(op, a, b) -> Scale:
+    """Return the scale of b by the axes of a, checking that their shapes suit each other."""
+    if a.is_constant:
+        raise ShapeError(f"only the second operand of op `{op}` may be constant")
+    if not b.is_constant:
+        if a.shape != b.shape:
+            raise ShapeError(f"the operands of op `{op}` must have one shape, not {a.shape} and {b.shape}")
+        return b.scale
+    fits = len(b.shape) < len(a.shape) and all(n in (1, m) for n, m in zip(b.shape[::-1], a.shape[::-1], strict=False))
+    if not fits:
+        raise ShapeError(f"a constant operand of op `{op}` must broadcast to {a.shape[1:]}, which {b.shape} does not")
+    if b.scale.axis is None:
+        return b.scale
+    return Scale(b.scale.exponents, b.scale.axis + len(a.shape) - len(b.shape))
+
+
+def derive_sum(op: str, tensors, attributes) -> dict[str, int]:
+    """Return `shift_a` and `shift_b` of add and sub."""
+    a, b = tensors
+    _, shifts = align(op, (a.scale, _operand_scale(op, a, b)))
+    return dict(zip(("shift_a", "shift_b"), shifts, strict=True))
+
+
+def _range_along(b, shape, axis: int | None) -> Range:
+    """Return the range of b, broadcast to `shape` of a, along `axis`."""
+    if not b.is_constant:
+        return b.range.merged() if axis is None else Range(*b.range.along(axis, shape[axis]), axis)
+    codes = np.broadcast_to(b.codes, shape[1:])
+    if axis is None:
+        return Range.of(int(codes.min()), int(codes.max()))
+    others = tuple(k for k in range(codes.ndim) if k != axis - 1)
+    return Range(tuple(codes.min(axis=others).tolist()), tuple(codes.max(axis=others).tolist()), axis)
+
+
+def _sum_axis(a, b) -> int | None:
+    """Return the axis along which the range of the sum is kept: that of a, else the one b varies along."""
+    if a.range.axis is not None or not b.is_constant:
+        return a.range.axis if a.range.axis is not None else b.range.axis
+    varying = [k + len(a.shape) - len(b.shape) for k, n in enumerate(b.shape) if n > 1]
+    return varying[0] if len(varying) == 1 else None
+
+
+def infer_sum(op: str, sign: int, tensors, attributes) -> Inference:
+    """Return what is proved of a + sign * b; the bounds are attained unless a and b are one tensor."""
+    a, b = tensors
+    scale, needed = align(op, (a.scale, _operand_scale(op, a, b)))
+    shifts = (attributes["shift_a"], attributes["shift_b"])
+    check_shifts(op, ("shift_a", "shift_b"), shifts, needed)
+    axis = _sum_axis(a, b)
+    first = a.range if axis is None else Range(*a.range.along(axis, a.shape[axis]), axis)
+    left, right = shifted(first, shifts[0]), shifted(_range_along(b, a.shape, axis), shifts[1])
+    words = {
+        f"aligned_{name}": Format.of_range(side.low, side.high, f"the aligned {name}")
+        for name, side, places in (("a", left, shifts[0]), ("b", right, shifts[1]))
+        if places
+    }
+    if sign < 0:
+        right = right.map(lambda lo, hi: (-hi, -lo))
+    lo = tuple(p + q for p, q in zip(left.lo, right.lo, strict=True))
+    hi = tuple(p + q for p, q in zip(left.hi, right.hi, strict=True))
+    return Inference((result(a.shape, Range(lo, hi, axis), scale, op),), words, tight=a is not b)
+
+
+def count_sum(node, inputs, outputs):
+    """Return one addition for each code, and the alignment (offline for a constant)."""
+    a, b = inputs
+    n = size(a.shape)
+    widths = [
+        node.words[f"aligned_{name}"].bits if f"aligned_{name}" in node.words else tensor.format.bits
+        for name, tensor in (("a", a), ("b", b))
+    ]
+    return rows(
+        node,
+        ("shift", (a.format.bits,), n if node.attributes["shift_a"] else 0),
+        ("shift", (b.format.bits,), b.sample_size if node.attributes["shift_b"] else 0, "", b.is_constant),
+        ("addsub", tuple(widths), n),
+    )
