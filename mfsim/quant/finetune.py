@@ -1,0 +1,49 @@
+"""Quantization-aware training: the quantized network itself is trained, its scales stay as calibrated.
+
+Rounding passes gradients straight through; saturated activations pass none. What is trained is what
+runs: the forward pass has the codes of the device.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+from mfsim.data.dataset import Split
+from mfsim.quant.quantize import check_constants
+from mfsim.quant.transforms import QuantizedNetwork
+from mfsim.train import Epoch, History, accuracy, fit
+
+
+def finetune(
+    network: QuantizedNetwork,
+    train: Split,
+    validation: Split,
+    *,
+    epochs: int = 5,
+    learning_rate: float = 0.001,
+    batch_size: int = 64,
+    seed: int = 0,
+    progress: Callable[[Epoch, int], None] | None = None,
+) -> History:
+    """Train a quantized network in place; it is left as it was where no epoch is better on `validation`.
+
+    Parameters and errors are those of `mfsim.train.fit`. A `RecipeError` says where a bias or a
+    threshold has grown out of its word.
+    """
+    before = copy.deepcopy(network.state_dict())
+    start = accuracy(network, validation)
+    history = fit(
+        network,
+        train,
+        validation,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        batch_size=batch_size,
+        seed=seed,
+        progress=progress,
+    )
+    if history.best.validation_accuracy < start:
+        network.load_state_dict(before)
+    check_constants(network)
+    return history

@@ -1,0 +1,164 @@
+"""Quantized layers with weights: dense and MF, linear and 2-D convolution.
+
+    y = product(input_quant(x), weight_quant(w)) + bias_quant(b), then the accumulator's word if one is fixed
+
+Each is built from the float layer's geometry and a `Words`; scales are filled in by calibration or a
+state dict. On codes the sum is exact in float32 while it stays below 2**24 of the finest grid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from mfsim.errors import UnsupportedOpError
+from mfsim.nn import MFConv2d, MFLinear, functional
+from mfsim.quant.quantizers import ActivationQuant, BiasWord, QuantBiasMixin, QuantWeightMixin, WeightWord, plain, stored_scale
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of one layer, as they are stored with the model."""
+
+    activation: int
+    signed: bool
+    weight: int
+    per_channel: bool
+    bias: int
+    accumulator: int = 0
+    """0: the proved word."""
+    overflow: str = "saturate"
+
+
+class QuantProduct(QuantWeightMixin, QuantBiasMixin, nn.Module):
+    """What the four layers share: quantizers, the accumulator's grid, `forward`."""
+
+    channel_axis = -1
+    multiplies = False
+
+    def __init__(self, layer: nn.Module, words: Words) -> None:
+        nn.Module.__init__(self)
+        self.words = words
+        self.weight = nn.Parameter(layer.weight.detach().clone())
+        self.bias = nn.Parameter(layer.bias.detach().clone()) if layer.bias is not None else None
+        self.input_quant = ActivationQuant(words.activation, words.signed)
+        shape = (len(self.weight), *[1] * (self.weight.ndim - 1)) if words.per_channel else ()
+        QuantWeightMixin.__init__(self, WeightWord.let(bit_width=words.weight, scale=torch.ones(shape)))
+        QuantBiasMixin.__init__(self, BiasWord.let(bit_width=words.bias) if self.bias is not None else None)
+        self.geometry = self._geometry(layer)
+
+    @staticmethod
+    def _geometry(layer: nn.Module) -> dict[str, object]:
+        return {}
+
+    @property
+    def output_channel_dim(self) -> int:
+        """Axis of the weights that holds the output channels."""
+        return 0
+
+    @property
+    def out_channels(self) -> int:
+        """Number of output channels."""
+        return len(self.weight)
+
+    @property
+    def weight_scale(self) -> torch.Tensor:
+        """The stored weight scale: no axis, or [O, 1, ...]."""
+        return stored_scale(self.weight_quant)
+
+    def accumulator_scale(self) -> torch.Tensor:
+        """Return the scale of product and bias: no axis, or one entry for each output."""
+        weight_scale = self.weight_scale.reshape(-1) if self.words.per_channel else self.weight_scale
+        if self.multiplies:
+            return self.input_quant.scale * weight_scale
+        return torch.minimum(self.input_quant.scale, weight_scale)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the layer's output on the accumulator's grid."""
+        x = self.input_quant(x)
+        weight = plain(self.weight_quant(self.weight))
+        bias = None if self.bias is None else plain(self.bias_quant(self.bias))
+        y = self.product(x, weight, bias)
+        if self.words.accumulator:
+            scale = self._along_channels(self.accumulator_scale())
+            y = functional.accumulator(y, scale, self.words.accumulator, overflow=self.words.overflow)
+        return y
+
+    def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """Return product plus bias of quantized operands."""
+        raise NotImplementedError
+
+    def _along_channels(self, values: torch.Tensor) -> torch.Tensor:
+        return values.reshape(-1, *[1] * (-1 - self.channel_axis)) if values.ndim else values
+
+    def extra_repr(self) -> str:
+        """Return the words for `print(model)`."""
+        return f"{tuple(self.weight.shape)}, {self.words}"
+
+
+class QuantLinear(QuantProduct):
+    """`nn.Linear` on codes."""
+
+    multiplies = True
+
+    def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """Return product plus bias of quantized operands."""
+        return F.linear(x, weight, bias)
+
+
+class QuantConv2d(QuantProduct):
+    """`nn.Conv2d` on codes; zero padding only."""
+
+    channel_axis = -3
+    multiplies = True
+
+    @staticmethod
+    def _geometry(layer: nn.Conv2d) -> dict[str, object]:
+        if layer.padding_mode != "zeros":
+            raise UnsupportedOpError(f"`padding_mode` of a quantized convolution must be zeros, not {layer.padding_mode!r}")
+        return {"stride": layer.stride, "padding": layer.padding, "dilation": layer.dilation, "groups": layer.groups}
+
+    def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """Return product plus bias of quantized operands."""
+        return F.conv2d(x, weight, bias, **self.geometry)
+
+
+class QuantMFLinear(QuantProduct):
+    """`MFLinear` on codes."""
+
+    @staticmethod
+    def _geometry(layer: MFLinear) -> dict[str, object]:
+        return {"form": layer.form, "sign_zero": layer.sign_zero, "grid": layer.grid}
+
+    def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """Return product plus bias of quantized operands."""
+        y = functional.mf_matmul(x, weight.t(), **self.geometry)
+        return y if bias is None else y + bias
+
+
+class QuantMFConv2d(QuantProduct):
+    """`MFConv2d` on codes."""
+
+    channel_axis = -3
+
+    @staticmethod
+    def _geometry(layer: MFConv2d) -> dict[str, object]:
+        names = ("stride", "padding", "dilation", "groups", "form", "sign_zero", "grid")
+        return {name: getattr(layer, name) for name in names}
+
+    def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """Return product plus bias of quantized operands."""
+        y = functional.mf_conv2d(x, weight, **self.geometry)
+        return y if bias is None else y + bias[:, None, None]
+
+
+PRODUCTS: dict[type[nn.Module], type[QuantProduct]] = {
+    nn.Linear: QuantLinear,
+    nn.Conv2d: QuantConv2d,
+    MFLinear: QuantMFLinear,
+    MFConv2d: QuantMFConv2d,
+}
+"""The quantized layer for each layer with weights."""

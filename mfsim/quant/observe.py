@@ -1,0 +1,100 @@
+"""Watch a float network run: what the inputs of its layers and its outputs look like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import nn
+
+from mfsim.errors import DataError, ModelError
+
+KEPT = 1 << 14
+"""Values kept of each tensor of each batch, evenly spread over it."""
+
+
+@dataclass
+class Observed:
+    """Values that one place of the network has taken."""
+
+    low: float = float("inf")
+    high: float = float("-inf")
+    parts: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, x: torch.Tensor) -> None:
+        """Take in the values of one batch."""
+        flat = x.detach().reshape(-1)
+        low, high = torch.aminmax(flat)
+        self.low, self.high = min(self.low, float(low)), max(self.high, float(high))
+        self.parts.append(flat[:: -(-len(flat) // KEPT)].numpy().astype(np.float64))
+
+    @property
+    def values(self) -> np.ndarray:
+        """The kept values."""
+        return np.concatenate(self.parts)
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude seen."""
+        return max(-self.low, self.high, 0.0)
+
+
+def as_outputs(result: object) -> tuple[torch.Tensor, ...]:
+    """Return the outputs of a network as a tuple of tensors; a `ModelError` for anything else."""
+    outputs = (result,) if isinstance(result, torch.Tensor) else result
+    if not isinstance(outputs, (tuple, list)) or not outputs or not all(isinstance(y, torch.Tensor) for y in outputs):
+        raise ModelError(f"the network must return a tensor or a tuple of tensors, not a {type(result).__name__}")
+    return tuple(outputs)
+
+
+@torch.no_grad()
+def observe(
+    model: nn.Module, images: np.ndarray | torch.Tensor, paths: Iterable[str], batch_size: int = 128
+) -> tuple[dict[str, Observed], list[Observed], Observed]:
+    """Return what the inputs of the modules at `paths`, the outputs and the network's input took.
+
+    Raises
+    ------
+    DataError
+        If there are no images, or they hold NaN or infinite values.
+    ModelError
+        If a module at `paths` never ran, or a value became NaN or infinite.
+    """
+    images = torch.as_tensor(images)
+    if not len(images):
+        raise DataError("calibration needs at least one image")
+    if not torch.isfinite(images).all():
+        raise DataError("the calibration images hold NaN or infinite values")
+    inputs: dict[str, Observed] = {path: Observed() for path in paths}
+    outputs: list[Observed] = []
+    entrance = Observed()
+    hooks = []
+    for path, seen in inputs.items():
+        def watch(module, arguments, seen=seen):
+            seen.add(arguments[0])
+
+        hooks.append(model.get_submodule(path).register_forward_pre_hook(watch))
+    training = model.training
+    model.eval()
+    try:
+        for start in range(0, len(images), batch_size):
+            batch = images[start : start + batch_size]
+            entrance.add(batch)
+            for k, y in enumerate(as_outputs(model(batch))):
+                if k == len(outputs):
+                    outputs.append(Observed())
+                outputs[k].add(y)
+    finally:
+        model.train(training)
+        for hook in hooks:
+            hook.remove()
+    for path, seen in inputs.items():
+        if not seen.parts:
+            raise ModelError(f"layer `{path}` did not run on the calibration images, so it has no scale")
+        if not np.isfinite(seen.low + seen.high):
+            raise ModelError(f"the input of layer `{path}` became NaN or infinite on the calibration images")
+    if any(not np.isfinite(seen.low + seen.high) for seen in outputs):
+        raise ModelError("the output of the network became NaN or infinite on the calibration images")
+    return inputs, outputs, entrance

@@ -1,0 +1,76 @@
+"""Choose power-of-two scales from samples: the exponent e of scale 2**e for a word.
+
+    max         the least e at which the largest magnitude still fits
+    percentile  the least e at which 99.9 % of the values fit
+    mse         of `max` and up to four finer ones, the one with the least mean squared error
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+PERCENTILE = 99.9
+FINER = 4
+"""How many octaves below the largest value `mse` looks."""
+
+
+def fitting_exponent(magnitude: float, hi: int) -> int | None:
+    """Return the least e with hi * 2**e >= `magnitude`, or None for magnitude 0."""
+    if magnitude <= 0:
+        return None
+    exponent = math.ceil(math.log2(magnitude / hi))
+    while math.ldexp(hi, exponent) < magnitude:
+        exponent += 1
+    while math.ldexp(hi, exponent - 1) >= magnitude:
+        exponent -= 1
+    return exponent
+
+
+def squared_error(values: np.ndarray, exponent: int, lo: int, hi: int) -> float:
+    """Return the mean squared error of `values` rounded half-even and saturated to lo..hi codes of 2**exponent."""
+    scale = math.ldexp(1.0, exponent)
+    codes = np.clip(np.round(values / scale), lo, hi)
+    return float(np.mean((codes * scale - values) ** 2))
+
+
+def choose_exponent(values: np.ndarray, lo: int, hi: int, method: str = "mse", largest: float | None = None) -> int | None:
+    """Return the exponent for `values` in the word lo..hi, or None where all values are 0.
+
+    Parameters
+    ----------
+    values : array, finite
+    lo, hi : ints
+        The least and greatest code.
+    method : {"mse", "max", "percentile"}
+    largest : float, optional
+        The largest magnitude, where `values` is only a part of what was seen.
+    """
+    values = np.asarray(values, dtype=np.float64).reshape(-1)
+    magnitudes = np.abs(values)
+    largest = float(magnitudes.max(initial=0.0)) if largest is None else largest
+    if method == "percentile" and magnitudes.size:
+        largest = float(np.percentile(magnitudes, PERCENTILE)) or largest
+    exponent = fitting_exponent(largest, hi)
+    if exponent is None or method != "mse":
+        return exponent
+    return min(range(exponent, exponent - FINER - 1, -1), key=lambda e: squared_error(values, e, lo, hi))
+
+
+def weight_exponents(weight: np.ndarray, bits: int, per_channel: bool, method: str = "mse") -> np.ndarray:
+    """Return the exponents of signed narrow weights [O, ...]: one int, or O of them.
+
+    A channel of nothing but tiny or zero weights would get a scale so fine that every accumulator
+    it meets grows; no channel's exponent lies more than `bits` - 1 below that of the whole tensor.
+    """
+    weight = np.asarray(weight, dtype=np.float64)
+    hi = (1 << (bits - 1)) - 1
+    whole = choose_exponent(weight, -hi, hi, method)
+    if whole is None:
+        whole = -(bits - 1)
+    if not per_channel:
+        return np.array(whole)
+    floor = whole - (bits - 1)
+    chosen = [choose_exponent(channel, -hi, hi, method) for channel in weight.reshape(len(weight), -1)]
+    return np.array([whole if e is None else max(e, floor) for e in chosen])

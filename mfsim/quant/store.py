@@ -1,0 +1,105 @@
+"""Save and load quantized networks: one safetensors file with everything, its structure as JSON in the header.
+
+The float network's class is not stored: `load` takes a float network of the same architecture and
+puts the same layers at the same paths before it fills in parameters and scales, so that the outputs
+are equal, bit for bit.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pathlib
+import tempfile
+from dataclasses import asdict
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import nn
+
+from mfsim.errors import MfsimError, ModelError
+from mfsim.nn import AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d
+from mfsim.quant.fold import BATCH_NORMS, as_pool, replace_module
+from mfsim.quant.quantize import Site, assemble
+from mfsim.quant.transforms import QuantizedNetwork
+
+VERSION = "1"
+"""Version of the structure in the header."""
+
+
+def save(network: QuantizedNetwork, path: str | os.PathLike[str]) -> pathlib.Path:
+    """Write a quantized network to one safetensors file, whole or not at all, and return its path."""
+    path = pathlib.Path(path)
+    word = network.input_quant
+    structure = {
+        "sites": [asdict(site) for site in network.sites],
+        "shifts": {name: [list(m.exponents), m.axis] for name, m in network.model.named_modules() if isinstance(m, Shift)},
+        "pools": [name for name, m in network.model.named_modules() if isinstance(m, (AvgPool2d, GlobalAvgPool2d))],
+        "biases": [site.path for site in network.sites if getattr(network.model.get_submodule(site.path), "bias", None) is not None],
+        "outputs": len(network.output_quant),
+        "output_bits": network.output_quant[0].bits,
+        "input_word": None if word is None else [word.bits, word.signed],
+    }
+    header = {"mfsim.version": VERSION, "mfsim.structure": json.dumps(structure, sort_keys=True)}
+    tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            temporary = pathlib.Path(file.name)
+            file.write(safetensors.torch.save(tensors, header))
+        temporary.replace(path)
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise MfsimError(f"`{path}` cannot be written: {error.strerror or error}") from error
+    return path
+
+
+def load(path: str | os.PathLike[str], model: nn.Module) -> QuantizedNetwork:
+    """Return the quantized network in a file that `save` wrote, in eval mode.
+
+    Parameters
+    ----------
+    path : file
+    model : module
+        A float network of the architecture that was quantized, folded or not; left as it is, and
+        its parameters are not used.
+
+    Raises
+    ------
+    ModelError
+        If the file is missing or damaged, or `model` is another architecture.
+    """
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            header = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no mapping
+    except (OSError, safetensors.SafetensorError) as error:
+        raise ModelError(f"the quantized network `{path}` cannot be read: {error}") from error
+    if header.get("mfsim.version") != VERSION:
+        raise ModelError(f"`{path}` is no quantized network of this version of mfsim")
+    structure = json.loads(header["mfsim.structure"])
+    try:
+        network = _rebuild(copy.deepcopy(model).eval(), structure)
+        network.load_state_dict(tensors)
+    except (AttributeError, RuntimeError, TypeError) as error:
+        raise ModelError(f"the quantized network `{path}` does not suit the model: {error}") from error
+    return network.eval()
+
+
+def _rebuild(model: nn.Module, structure: dict[str, object]) -> QuantizedNetwork:
+    for name, layer in list(model.named_modules()):
+        if isinstance(layer, (*BATCH_NORMS, ShiftBatchNorm1d)) and name not in structure["shifts"]:
+            model = replace_module(model, name, nn.Identity())
+    for name, (exponents, axis) in structure["shifts"].items():
+        model = replace_module(model, name, Shift(exponents, axis))
+    for name in structure["pools"]:
+        model = replace_module(model, name, as_pool(name, model.get_submodule(name)))
+    for name in structure["biases"]:
+        layer = model.get_submodule(name)
+        layer.bias = nn.Parameter(torch.zeros(len(layer.weight)))
+    sites = [Site(site["path"], site["kind"], site["options"]) for site in structure["sites"]]
+    word = structure["input_word"]
+    return assemble(model, sites, structure["outputs"], structure["output_bits"], None if word is None else tuple(word))

@@ -1,0 +1,75 @@
+"""Quantized layers without weights: Walsh-Hadamard transform, soft threshold, and the network's ends."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from mfsim.nn import WHT, SoftThreshold, functional
+from mfsim.quant.quantizers import ActivationQuant
+
+
+class QuantWHT(nn.Module):
+    """`WHT` of codes: an input quantizer, then the exact transform."""
+
+    def __init__(self, transform: WHT, bits: int, signed: bool) -> None:
+        super().__init__()
+        self.input_quant = ActivationQuant(bits, signed)
+        self.transform = transform
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the transform of the quantized x."""
+        return self.transform(self.input_quant(x))
+
+
+class QuantSoftThreshold(nn.Module):
+    """`SoftThreshold` on codes: T is an unsigned code on the scale of its input.
+
+    With `bits` the layer has an input quantizer; with `bits` 0 its input already lies on one scale,
+    which is that of `threshold_quant`. `proved` says that the thresholds' word is as wide as its input.
+    """
+
+    def __init__(self, layer: SoftThreshold, threshold_bits: int, proved: bool, bits: int = 0, signed: bool = True) -> None:
+        super().__init__()
+        self.proved = proved
+        self.size, self.axis = layer.size, layer.axis
+        self.weight = nn.Parameter(layer.weight.detach().clone())
+        self.input_quant = ActivationQuant(bits, signed) if bits else None
+        self.threshold_quant = ActivationQuant(threshold_bits, signed=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the thresholded x."""
+        if self.input_quant is not None:
+            x = self.input_quant(x)
+        thresholds = self.weight.abs().reshape(-1, *[1] * (-1 - self.axis))
+        return functional.soft_threshold(x, self.threshold_quant(thresholds))
+
+    def extra_repr(self) -> str:
+        """Return the options for `print(model)`."""
+        return f"{self.size}, axis={self.axis}"
+
+
+class QuantizedNetwork(nn.Module):
+    """A network whose layers are quantized, with quantizers at its ends.
+
+    Attributes
+    ----------
+    model : the network; its modules have the paths that they have in the float network.
+    input_quant : quantizer at the entrance, or None where the first layers' own ones serve.
+    output_quant : quantizer of each output, so that all codes of one output share a scale.
+    """
+
+    def __init__(self, model: nn.Module, outputs: int = 1, output_bits: int = 16, input_word: tuple[int, bool] | None = None) -> None:
+        super().__init__()
+        self.model = model
+        self.input_quant = ActivationQuant(*input_word) if input_word is not None else None
+        self.output_quant = nn.ModuleList(ActivationQuant(output_bits) for _ in range(outputs))
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
+        """Return the quantized output, or a tuple of them."""
+        if self.input_quant is not None:
+            inputs = tuple(self.input_quant(x) for x in inputs)
+        outputs = self.model(*inputs)
+        if isinstance(outputs, torch.Tensor):
+            return self.output_quant[0](outputs)
+        return tuple(quantizer(y) for quantizer, y in zip(self.output_quant, outputs, strict=True))
