@@ -11,9 +11,13 @@ import json
 import os
 import pathlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from mfsim.analysis.listing import write_text
 from mfsim.errors import MfsimError, ModelError
+
+if TYPE_CHECKING:
+    from mfsim.program import Program
 
 STEPS = {
     "run.json": "train",
@@ -126,3 +130,17 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, object]:
 def write_json(path: str | os.PathLike[str], content: Mapping[str, object]) -> pathlib.Path:
     """Write `content` as JSON whole or not at all, and return the path; NaN is an error, not a word of ours."""
     return write_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
+
+
+def load_program(target: str | os.PathLike[str]) -> Program:
+    """Return the integer program of a run folder, of a quantized model.onnx, or of an integer.onnx.
+
+    A run folder's program is its integer.onnx; before `mfsim compile`, its model.onnx is compiled here.
+    """
+    from mfsim.compiler import load  # a folder's list of files needs no ONNX
+
+    path = pathlib.Path(target)
+    if path.is_dir():
+        run = RunFolder.open(path)
+        path = run.file("integer.onnx") if run.has("integer.onnx") else run.need("model.onnx")
+    return load(path)

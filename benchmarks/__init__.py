@@ -1,0 +1,1 @@
+"""Benchmarks: `make bench`. Each file has a `cases` function; `python -m benchmarks` times them all."""
