@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mfsim.formats import Range
-from mfsim.program import Value
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Operands:
     @property
     def length(self) -> int:
         """Number of terms of one sum."""
-        return max(self.x_lo.shape[0], self.w_lo.shape[0])
+        return max(len(self.x_lo), len(self.w_lo))
 
     def exact(self, shift_x: int, shift_w: int, product: bool) -> tuple[type, Operands]:
         """Return the type in which all sums of terms are exact, and the operands in it.
@@ -44,7 +44,7 @@ class Operands:
         kind = np.int64 if largest < 2**62 else object
         return kind, Operands(*(a.astype(kind) for pair in self._pairs() for a in pair))
 
-    def _pairs(self):
+    def _pairs(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
         return (self.x_lo, self.x_hi), (self.w_lo, self.w_hi)
 
 
@@ -65,8 +65,8 @@ class Bounds:
     @classmethod
     def of_terms(cls, low: np.ndarray, high: np.ndarray) -> Bounds:
         """Return the bounds for terms between `low` and `high` [terms, outputs]."""
-        sums = (low, high, np.minimum(low, 0), np.maximum(high, 0))
-        return cls(*(s.sum(axis=0).astype(object) for s in sums), (int(low.min()), int(high.max())))
+        sums = [part.sum(axis=0).astype(object) for part in (low, high, np.minimum(low, 0), np.maximum(high, 0))]
+        return cls(sums[0], sums[1], sums[2], sums[3], (int(low.min()), int(high.max())))
 
     def started_with(self, bias: np.ndarray | None) -> Bounds:
         """Return the bounds of sums that `bias` (Python ints, one for each output, or None) starts."""
@@ -102,7 +102,7 @@ def mf_parts(x: np.ndarray, w: np.ndarray, form: str, zero: int) -> tuple[np.nda
     return signs(w, zero) * abs(x), signs(x, zero) * abs(w)
 
 
-def mf_bounds(operands: Operands, attributes: Mapping[str, Value]) -> tuple[Bounds, Bounds, Bounds]:
+def mf_bounds(operands: Operands, attributes: Mapping[str, Any]) -> tuple[Bounds, Bounds, Bounds]:
     """Return bounds of the sums of the x-parts, of the w-parts (both unshifted) and of whole terms.
 
     Every term is linear on each side of 0 in x and in w, so its extremes lie among the ends and
@@ -110,15 +110,14 @@ def mf_bounds(operands: Operands, attributes: Mapping[str, Value]) -> tuple[Boun
     """
     shifts_x, shifts_w = attributes["shift_x"], attributes["shift_w"]
     kind, exact = operands.exact(max(shifts_x), max(shifts_w), product=False)
-    gain_x, gain_w = (np.array([1 << s for s in shifts], dtype=kind) for shifts in (shifts_x, shifts_w))
-    lows, highs = [None] * 3, [None] * 3
+    gain_x, gain_w = _powers(shifts_x, kind), _powers(shifts_w, kind)
+    terms: list[list[np.ndarray]] = [[], [], []]
     for x in _candidates(exact.x_lo, exact.x_hi):
         for w in _candidates(exact.w_lo, exact.w_hi):
             a, b = mf_parts(x, w, attributes["form"], attributes["sign_zero"])
             for k, part in enumerate((a, b, a * gain_x + b * gain_w)):
-                lows[k] = part if lows[k] is None else np.minimum(lows[k], part)
-                highs[k] = part if highs[k] is None else np.maximum(highs[k], part)
-    x_part, w_part, joined = (Bounds.of_terms(low, high) for low, high in zip(lows, highs, strict=True))
+                terms[k] = [np.minimum(terms[k][0], part), np.maximum(terms[k][1], part)] if terms[k] else [part, part]
+    x_part, w_part, joined = (Bounds.of_terms(low, high) for low, high in terms)
     return x_part, w_part, joined
 
 
@@ -130,6 +129,10 @@ def dense_bounds(operands: Operands) -> Bounds:
     for corner in corners[1:]:
         low, high = np.minimum(low, corner), np.maximum(high, corner)
     return Bounds.of_terms(low, high)
+
+
+def _powers(exponents: Sequence[int], kind: type) -> np.ndarray:
+    return np.array([1 << e for e in exponents], dtype=kind)
 
 
 def _candidates(lo: np.ndarray, hi: np.ndarray) -> list[np.ndarray]:

@@ -31,7 +31,7 @@ def matrix_sums(op: str, x: Tensor, w: Tensor) -> Sums:
     if w.scale.axis is not None and not (w.is_constant and w.scale.axis == 1):
         raise FormatError("w must have one scale, or for constant weights one for each output")
     x_lo, x_hi = (np.array(v, dtype=np.int64)[:, None] for v in x.range.along(last, a[-1]))
-    w_lo, w_hi = (w.codes, w.codes) if w.is_constant else _dynamic_bounds(w)
+    w_lo, w_hi = _dynamic_bounds(w) if w.codes is None else (w.codes, w.codes)
     tight = x.range.axis in (None, last) and (w.is_constant or w.range.axis in (None, last, last - 1))
     return Sums(op, (*a[:-1], b[-1]), last, Operands(x_lo, x_hi, w_lo, w_hi), tight)
 

@@ -16,8 +16,9 @@ Sources: `ef`: Afrasiyabi et al., arXiv 1702.02676; `abs`: "Learned Queries and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from mfsim.errors import FormatError
 from mfsim.formats import Format, Scale
 from mfsim.ops.bounds import Bounds, Operands, dense_bounds, mf_bounds, mf_parts, spread
 from mfsim.ops.op import Attribute, Inference, Row, objects, result, rows, size
-from mfsim.program import Node, Tensor, Value
+from mfsim.program import Node, Tensor
 
 FORMS = ("ef", "abs")
 GRIDS = ("split", "shared", "aligned")
@@ -73,12 +74,12 @@ def derive_shifts(x: Scale, w: Scale, grid: str) -> dict[str, tuple[int, ...]]:
     }
 
 
-def derive(tensors: Sequence[Tensor], attributes: Mapping[str, Value]) -> dict[str, tuple[int, ...]]:
+def derive(tensors: Sequence[Tensor], attributes: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     """Return the derived attributes of an MF product of `tensors` (x, w, perhaps a bias)."""
     return derive_shifts(tensors[0].scale, tensors[1].scale, attributes["grid"])
 
 
-def joined_scale(x: Scale, w: Scale, attributes: Mapping[str, Value], axis: int) -> Scale:
+def joined_scale(x: Scale, w: Scale, attributes: Mapping[str, Any], axis: int) -> Scale:
     """Return the output scale, checking that the shifts lead both parts to the same grid."""
     for name, value in derive_shifts(x, w, attributes["grid"]).items():
         if attributes[name] != value:
@@ -86,7 +87,7 @@ def joined_scale(x: Scale, w: Scale, attributes: Mapping[str, Value], axis: int)
     return _scale((min(x.exponent, e) for e in w.exponents), axis)
 
 
-def _scale(exponents, axis: int) -> Scale:
+def _scale(exponents: Iterable[int], axis: int) -> Scale:
     exponents = tuple(exponents)
     return Scale(exponents, axis if len(exponents) > 1 else None)
 
@@ -95,7 +96,7 @@ def _bias_codes(w: Tensor, bias: Tensor | None, scale: Scale, sums: Sums) -> np.
     """Return the codes of `bias` (or None), which must be a constant [outputs] on the accumulator's grid."""
     if bias is None:
         return None
-    if not (w.is_constant and bias.is_constant):
+    if not w.is_constant or bias.codes is None:
         raise FormatError("only constant weights take a bias, and it must be constant")
     outputs = sums.shape[sums.axis]
     if bias.shape != (outputs,):
@@ -105,7 +106,7 @@ def _bias_codes(w: Tensor, bias: Tensor | None, scale: Scale, sums: Sums) -> np.
     return objects(bias.codes)
 
 
-def mf_inference(x: Tensor, w: Tensor, bias: Tensor | None, attributes: Mapping[str, Value], sums: Sums) -> Inference:
+def mf_inference(x: Tensor, w: Tensor, bias: Tensor | None, attributes: Mapping[str, Any], sums: Sums) -> Inference:
     """Return what an MF product proves."""
     scale = joined_scale(x.scale, w.scale, attributes, sums.axis)
     start = _bias_codes(w, bias, scale, sums)
@@ -116,7 +117,7 @@ def mf_inference(x: Tensor, w: Tensor, bias: Tensor | None, attributes: Mapping[
 
 
 def mf_words(
-    parts: tuple[Bounds, Bounds, Bounds], bias: np.ndarray | None, attributes: Mapping[str, Value]
+    parts: tuple[Bounds, Bounds, Bounds], bias: np.ndarray | None, attributes: Mapping[str, Any]
 ) -> dict[str, Format]:
     """Return the inner accumulators of an MF product for its bounds (x-part, w-part, joined)."""
     x_part, w_part, joined = parts
@@ -146,13 +147,14 @@ def dense_inference(x: Tensor, w: Tensor, bias: Tensor | None, sums: Sums) -> In
     )
 
 
-def mf_terms(x: np.ndarray, w: np.ndarray, attributes: Mapping[str, Value], gains: Sequence[np.ndarray]) -> np.ndarray:
+def mf_terms(x: np.ndarray, w: np.ndarray, attributes: Mapping[str, Any], gains: Sequence[np.ndarray]) -> np.ndarray:
     """Return MF terms on the finer grid, from the definition; `gains` are those of `shift_gains`, or broadcast so."""
     x_part, w_part = mf_parts(x, w, attributes["form"], attributes["sign_zero"])
-    return x_part * gains[0] + w_part * gains[1]
+    terms: np.ndarray = x_part * gains[0] + w_part * gains[1]
+    return terms
 
 
-def shift_gains(attributes: Mapping[str, Value]) -> list[np.ndarray]:
+def shift_gains(attributes: Mapping[str, Any]) -> list[np.ndarray]:
     """Return 2**shift_x and 2**shift_w, each as one Python int or one for each output."""
     return [np.array([2**s for s in attributes[name]], dtype=object) for name in ("shift_x", "shift_w")]
 
@@ -161,7 +163,8 @@ def mf_count(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], le
     """Return the rows of an MF product with sums of `length` terms, its outputs along `axis`."""
     x, w, bias = unpacked(inputs)
     (y,) = outputs
-    attributes, words, total = node.attributes, node.words, size(y.shape)
+    attributes: Mapping[str, Any] = node.attributes
+    words, total = node.words, size(y.shape)
     prepared = [
         *_operand_rows(node, x, attributes["shift_x"]),
         *_operand_rows(node, w, attributes["shift_w"]),

@@ -8,6 +8,7 @@ padding out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from mfsim.errors import FormatError, ShapeError
 from mfsim.ops.bounds import Operands
 from mfsim.ops.op import Attribute
 from mfsim.ops.products import Sums
-from mfsim.program import Tensor, Value
+from mfsim.program import Tensor
 
 KERNEL = Attribute("kernel", "ints", "rows and columns of the window")
 STRIDES = Attribute("strides", "ints", "steps of the window down and to the right", (1, 1))
@@ -27,11 +28,11 @@ CONVOLUTION_ATTRIBUTES = (STRIDES, PADS, DILATIONS, GROUPS)
 """Attributes of every convolution."""
 
 
-def plane_shape(op: str, x: Tensor, kernel: Sequence[int], attributes: Mapping[str, Value]) -> tuple[int, int]:
+def plane_shape(op: str, x: Tensor, kernel: Sequence[int], attributes: Mapping[str, Any]) -> tuple[int, int]:
     """Return rows and columns of the output of op `op`; a `ShapeError` where no window fits."""
     if len(x.shape) != 4:
         raise ShapeError(f"x of op `{op}` must be [batch, channels, height, width], not {x.shape}")
-    geometry = attributes | {"kernel": tuple(kernel)}
+    geometry = {**attributes, "kernel": tuple(kernel)}
     for name, count, least in (("kernel", 2, 1), ("strides", 2, 1), ("pads", 4, 0), ("dilations", 2, 1)):
         values = geometry.get(name, (1, 1))
         if len(values) != count or min(values) < least:
@@ -46,7 +47,7 @@ def plane_shape(op: str, x: Tensor, kernel: Sequence[int], attributes: Mapping[s
 
 
 def taps_inside(
-    op: str, x: Tensor, plane: tuple[int, int], attributes: Mapping[str, Value]
+    op: str, x: Tensor, plane: tuple[int, int], attributes: Mapping[str, Any]
 ) -> tuple[list[int], list[int]]:
     """Return how many rows of a window lie inside x, for each output row, and the same for columns.
 
@@ -64,9 +65,9 @@ def taps_inside(
     return counts[0], counts[1]
 
 
-def window_sums(op: str, x: Tensor, w: Tensor, attributes: Mapping[str, Value]) -> Sums:
+def window_sums(op: str, x: Tensor, w: Tensor, attributes: Mapping[str, Any]) -> Sums:
     """Return the sums of a convolution of x with constant weights [O, C / groups, rows, columns]."""
-    if not w.is_constant:
+    if w.codes is None:
         raise FormatError(f"w of op `{op}` must be a constant")
     if len(w.shape) != 4 or len(x.shape) != 4:
         raise ShapeError(
@@ -92,7 +93,7 @@ def window_sums(op: str, x: Tensor, w: Tensor, attributes: Mapping[str, Value]) 
     return Sums(op, (x.shape[0], outputs, *plane), 1, Operands(x_lo, x_hi, codes, codes), tight)
 
 
-def _tap_bounds(x: Tensor, w: Tensor, attributes: Mapping[str, Value]) -> list[np.ndarray]:
+def _tap_bounds(x: Tensor, w: Tensor, attributes: Mapping[str, Any]) -> list[np.ndarray]:
     """Return lo and hi of each tap, [terms, outputs or 1]; 0 is among the codes where there is padding."""
     outputs, each, area = w.shape[0], w.shape[1], w.shape[2] * w.shape[3]
     groups = attributes["groups"]
@@ -104,7 +105,7 @@ def _tap_bounds(x: Tensor, w: Tensor, attributes: Mapping[str, Value]) -> list[n
 
 
 def tap_planes(
-    x: np.ndarray, kernel: Sequence[int], attributes: Mapping[str, Value], outside: int
+    x: np.ndarray, kernel: Sequence[int], attributes: Mapping[str, Any], outside: int
 ) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
     """Yield (row, column) of each tap and the codes [..., H', W'] that the tap meets; `outside` stands for padding."""
     top, left, bottom, right = attributes["pads"]
@@ -118,7 +119,7 @@ def tap_planes(
 
 
 def window_terms(
-    x: np.ndarray, w: np.ndarray, attributes: Mapping[str, Value]
+    x: np.ndarray, w: np.ndarray, attributes: Mapping[str, Any]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield, for each term of a convolution, its operands, shaped to broadcast to [batch, O, H', W']."""
     groups = attributes["groups"]
