@@ -1,0 +1,61 @@
+"""Weights of a float network as a safetensors file: no code in it, so a stranger's file is safe to read."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import tempfile
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import nn
+
+from mfsim.errors import MfsimError, ModelError
+
+
+def save_checkpoint(model: nn.Module, path: str | os.PathLike[str]) -> pathlib.Path:
+    """Write parameters and buffers of `model` to `path`, whole or not at all, and return it."""
+    path = pathlib.Path(path)
+    data = safetensors.torch.save({name: tensor.detach().contiguous() for name, tensor in model.state_dict().items()})
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            temporary = pathlib.Path(file.name)
+            file.write(data)
+        temporary.replace(path)
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise MfsimError(f"`{path}` cannot be written: {error.strerror or error}") from error
+    return path
+
+
+def load_checkpoint(model: nn.Module, path: str | os.PathLike[str]) -> nn.Module:
+    """Fill parameters and buffers of `model` from a safetensors file and return it.
+
+    Raises
+    ------
+    ModelError
+        If the file cannot be read, holds other tensors or shapes than the model, or a value is NaN or
+        infinite.
+    """
+    try:
+        tensors = safetensors.torch.load_file(path)
+    except (OSError, safetensors.SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"the checkpoint `{path}` cannot be read: {reason}") from error
+    expected = model.state_dict()
+    for what, names in (("lacks", expected.keys() - tensors.keys()), ("has an extra", tensors.keys() - expected.keys())):
+        if names:
+            raise ModelError(f"the checkpoint `{path}` does not suit the model: it {what} tensor `{min(names)}`")
+    for name, tensor in tensors.items():
+        if tensor.shape != expected[name].shape:
+            raise ModelError(
+                f"tensor `{name}` of the checkpoint `{path}` must have the shape {tuple(expected[name].shape)}, "
+                f"not {tuple(tensor.shape)}"
+            )
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            raise ModelError(f"tensor `{name}` of the checkpoint `{path}` holds NaN or infinite values")
+    model.load_state_dict(tensors)
+    return model
