@@ -21,7 +21,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from mfsim import __version__, ops
-from mfsim.errors import ExportError, RangeError
+from mfsim.errors import ExportError
+from mfsim.export.files import write_model
 from mfsim.export.integer_bodies import BODIES
 from mfsim.export.integer_bodies.body import CODE, DOMAIN, DOMAIN_VERSION, INDEX, OPSET, SHAPE, bits_of
 from mfsim.export.integer_metadata import model_properties, node_properties, put, tensor_properties
@@ -38,9 +39,7 @@ def integer_model(program: Program) -> onnx.ModelProto:
     Raises
     ------
     ExportError
-        If an op has no integer body, or names are empty or used twice.
-    RangeError
-        If a node needs more than 64 bits.
+        If an op has no integer body, a tensor has no value, or its name is empty.
     """
     return _Emitter(program).model()
 
@@ -53,18 +52,7 @@ def write_integer(program: Program, path: str | os.PathLike) -> None:
     ExportError
         As `integer_model`, or if the file cannot be written.
     """
-    data = integer_model(program).SerializeToString(deterministic=True)
-    path = os.fspath(path)
-    part = f"{path}.{os.getpid()}.part"
-    try:
-        with open(part, "wb") as file:
-            file.write(data)
-        os.replace(part, path)
-    except OSError as error:
-        raise ExportError(f"{path} cannot be written: {error.strerror}") from error
-    finally:
-        if os.path.lexists(part):
-            os.unlink(part)
+    write_model(integer_model(program), path)
 
 
 def tensor_type(tensor: Tensor) -> int:
@@ -73,12 +61,11 @@ def tensor_type(tensor: Tensor) -> int:
 
 
 def node_type(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> int:
-    """Return the type that `node` computes in; `RangeError` where 64 bits do not suffice."""
+    """Return the type that `node` computes in."""
     words = [end for word in node.words.values() for end in (word.lo, word.hi)]
     ends = [end for tensor in (*inputs, *outputs) for end in (tensor.range.low, tensor.range.high)]
     bits = max(bits_of(*words, *ends), BODIES[node.op].needs_bits(node, inputs, outputs))
-    if bits > 64:
-        raise RangeError(f"node `{node.name}` ({node.op}) needs {bits} bits in integer.onnx, and at most 64 are possible")
+    assert bits <= 64, f"the body of `{node.op}` is wider than its codes"
     return _type(bits)
 
 
@@ -149,8 +136,6 @@ class _Emitter:
             if not tensor.is_constant and name not in written:
                 raise ExportError(f"tensor `{name}` has no value: it is no constant, no input and no node writes it")
         for node in program.nodes:
-            if not node.name or node.name in self.node_names:
-                raise ExportError(f"the node name `{node.name}` is empty or used twice, and ONNX Runtime refuses that")
             if node.op not in BODIES:
                 raise ExportError(f"node `{node.name}`: op `{node.op}` has no integer body")
             self.node_names.add(node.name)

@@ -9,7 +9,9 @@ Rules for every file in this room:
 3. Only operators that stock ONNX Runtime >= 1.20 computes exactly on int32 and int64. Sums are MatMul
    with ones (ReduceSum goes through double); an arithmetic right shift is (x - Mod(x, 2**k)) / 2**k;
    divisors are powers of two. bool appears only between a comparison and a Where or Cast.
-4. The batch is never written down: a target shape has 0 (copy) in its first place.
+4. No intermediate needs more than 64 bits, whatever the words of at most 63 bits around the node are
+   (sums may wrap around modulo 2**64: their result is proved to fit).
+5. The batch is never written down: a target shape has 0 (copy) in its first place.
 """
 
 from __future__ import annotations
@@ -97,7 +99,7 @@ def bits_of(*values: int) -> int:
 def sum_bits(bound: int) -> int:
     """Return the bits for sums of codes and products of codes that stay within -bound..bound, at most 64.
 
-    64 suffice whatever the bound: int64 wraps around modulo 2**64, and the result is proved to fit.
+    64 suffice whatever the bound (rule 4).
     """
     return min(64, bits_of(bound))
 

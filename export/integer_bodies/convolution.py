@@ -10,7 +10,13 @@ import math
 from mfsim.export.integer_bodies.body import SHAPE, Arrays, target
 from mfsim.export.integer_bodies.windows import WINDOW_EXTRA, window_inputs
 
-CONVOLUTION_EXTRA = {**WINDOW_EXTRA, "columns_shape": SHAPE, "weights_shape": SHAPE, "channels_shape": SHAPE, "shape": SHAPE}
+CONVOLUTION_EXTRA = {
+    **WINDOW_EXTRA,
+    "columns_shape": SHAPE,
+    "weights_shape": SHAPE,
+    "channels_shape": SHAPE,
+    "shape": SHAPE,
+}
 """Shapes of the gathered windows, of the grouped weights, of a value for each channel, of the result."""
 
 

@@ -13,7 +13,7 @@ def derived(node, inputs, outputs):
 
 def needs_bits(node, inputs, outputs):
     x, t = inputs
-    return bits_of(x.range.bound + t.range.bound)
+    return bits_of(x.range.bound, -t.range.bound)
 
 
 BODY = IntegerBody(

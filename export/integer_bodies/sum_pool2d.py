@@ -29,4 +29,6 @@ def needs_bits(node, inputs, outputs):
     return sum_bits(math.prod(node.attributes["kernel"]) * inputs[0].range.bound)
 
 
-BODY = IntegerBody(text=TEXT, extra={**WINDOW_EXTRA, "ones": CODE, "shape": SHAPE}, derived=derived, needs_bits=needs_bits)
+BODY = IntegerBody(
+    text=TEXT, extra={**WINDOW_EXTRA, "ones": CODE, "shape": SHAPE}, derived=derived, needs_bits=needs_bits
+)

@@ -6,24 +6,22 @@ from mfsim.export.integer_bodies.body import CODE, IntegerBody, bits_of
 
 
 def derived(node, inputs, outputs):
-    return {"least": node.attributes["first"], "last": inputs[1].shape[0] - 1}
+    first = node.attributes["first"]
+    return {"least": first, "greatest": first + inputs[1].shape[0] - 1}
 
 
 def needs_bits(node, inputs, outputs):
-    (x, table), first = inputs, node.attributes["first"]
-    return bits_of(first, x.range.low - first, x.range.high - first, table.shape[0] - 1)
+    return bits_of(*derived(node, inputs, outputs).values())
 
 
 BODY = IntegerBody(
     text="""
-  zero64 = Constant<value_int: int = 0>()
-  zero = CastLike(zero64, x)
-  address = Sub(x, least)
-  raised = Max(address, zero)
-  clamped = Min(raised, last)
-  y = Gather<axis: int = 0>(table, clamped)
+  raised = Max(x, least)
+  clamped = Min(raised, greatest)
+  address = Sub(clamped, least)
+  y = Gather<axis: int = 0>(table, address)
 """,
-    extra={"least": CODE, "last": CODE},
+    extra={"least": CODE, "greatest": CODE},
     derived=derived,
     needs_bits=needs_bits,
 )

@@ -23,7 +23,9 @@ PLANES_TEXT = """
 """From `x` [batch, channels, height, width] to `planes`."""
 
 
-def taps(width: int, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int], output: Sequence[int]) -> np.ndarray:
+def taps(
+    width: int, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int], output: Sequence[int]
+) -> np.ndarray:
     """Return, for planes that are `width` wide, the address of each tap (rows) of each output position (columns)."""
     lines, columns = (
         (np.arange(k) * d)[:, None] + (np.arange(n) * s)[None, :]

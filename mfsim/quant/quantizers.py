@@ -146,8 +146,8 @@ class ActivationQuant(QuantIdentity):
         return stored_scale(self.act_quant)
 
     def extra_repr(self) -> str:
-        """Return the word for `print(model)`."""
-        return f"bits={self.bits}, signed={self.signed}, scale={float(self.scale)}"
+        """Return the word for `print(model)`; the scale is left out, because torch's exporter prints modules too."""
+        return f"bits={self.bits}, signed={self.signed}"
 
 
 def stored_scale(proxy: nn.Module) -> torch.Tensor:

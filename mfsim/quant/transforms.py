@@ -9,17 +9,23 @@ from mfsim.nn import WHT, SoftThreshold, functional
 from mfsim.quant.quantizers import ActivationQuant
 
 
-class QuantWHT(nn.Module):
+class QuantWHT(WHT):
     """`WHT` of codes: an input quantizer, then the exact transform."""
 
     def __init__(self, transform: WHT, bits: int, signed: bool) -> None:
-        super().__init__()
+        super().__init__(
+            block=transform.block,
+            dims=transform.dims,
+            order=transform.order,
+            norm=transform.norm,
+            inverse=transform.inverse,
+            size=transform.size,
+        )
         self.input_quant = ActivationQuant(bits, signed)
-        self.transform = transform
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the transform of the quantized x."""
-        return self.transform(self.input_quant(x))
+        return super().forward(self.input_quant(x))
 
 
 class QuantSoftThreshold(nn.Module):

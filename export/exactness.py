@@ -1,0 +1,41 @@
+"""Where float32 is exact: on every node whose sums, in units of the finest grid that meets there, stay at most 2**24.
+
+The words that the compiler proves say so: an inner accumulator of an MF product on split grids is a
+float product of its own in the file's body, and the joined sum is the node's output. A node past
+that may differ by one LSB between torch, ONNX Runtime and the integers, of which only the integers are right.
+"""
+
+from __future__ import annotations
+
+import onnx
+
+from mfsim.compiler import compile_model
+from mfsim.errors import ExportError
+from mfsim.program import Node, Program
+
+EXACT = 2**24
+"""Every integer of at most this magnitude is a float32."""
+
+
+def largest_sum(node: Node, program: Program) -> int:
+    """Return a bound of every value and partial sum of `node` in units of its finest grid."""
+    bounds = [tensor.range.bound for tensor in program.outputs_of(node)]
+    bounds += [-word.lo if word.signed else word.hi for word in node.words.values()]
+    return max(bounds)
+
+
+def float32_exact(node: Node, program: Program) -> bool:
+    """Whether the float body of `node` gives the integer result exactly in float32."""
+    return largest_sum(node, program) <= EXACT
+
+
+def check_exact(model: onnx.ModelProto) -> None:
+    """Raise `ExportError`, naming the first node of a quantized model that float32 may get wrong."""
+    program = compile_model(model)
+    for node in program.nodes:
+        if not float32_exact(node, program):
+            bits = largest_sum(node, program).bit_length() + 1
+            raise ExportError(
+                f"node `{node.name}` ({node.op}) of layer `{node.layer}` has sums of {bits} bits, and float32 is exact "
+                "up to 25; use fewer bits in the recipe, or allow an inexact file"
+            )

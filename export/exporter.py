@@ -1,0 +1,162 @@
+"""`export_float` and `export_quantized`: one self-contained ONNX file from a torch network.
+
+The file holds standard ops, ops of `org.mfsim` and, when quantized, QONNX's `Quant`; the last two come
+with bodies in standard ops, so that stock ONNX Runtime runs the file and `onnx.checker` accepts it.
+"""
+
+from __future__ import annotations
+
+import os
+
+import onnx
+import torch
+from onnx import helper
+from torch import nn
+
+from mfsim import __version__
+from mfsim.errors import ExportError
+from mfsim.export.cleanup import clean_up
+from mfsim.export.exactness import check_exact
+from mfsim.export.files import write_model
+from mfsim.export.functions import DOMAINS, OPSET, bodies
+from mfsim.export.guards import check_numbers, check_quantized
+from mfsim.export.naming import LAYER_KEY, set_names
+from mfsim.export.trace import trace
+from mfsim.quant import QuantizedNetwork
+from mfsim.quant.fold import check_finite
+
+IR_VERSION = 10
+ROUNDING_MODES = {"ROUND", "FLOOR", "CEIL", "ROUND_TO_ZERO"}
+"""What Brevitas' `rounding_mode` may say, in the words of QONNX."""
+
+
+def float_model(model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ...]) -> onnx.ModelProto:
+    """Return a float network as an ONNX model; see `export_float`."""
+    check_finite(model)
+    proto = trace(model, _samples(example))
+    clean_up(proto)
+    set_names(proto, model)
+    check_numbers(proto)
+    return _finish(proto, "float")
+
+
+def quantized_model(
+    model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ...], *, allow_inexact: bool = False
+) -> onnx.ModelProto:
+    """Return a quantized network as an ONNX model; see `export_quantized`."""
+    check_finite(model)
+    proto = trace(model, _samples(example))
+    clean_up(proto)
+    set_names(proto, model)
+    check_numbers(proto)
+    check_quantized(proto, model, LAYER_KEY)
+    _set_rounding(proto, model)
+    proto = _finish(proto, "quantized")
+    if not allow_inexact:
+        check_exact(proto)
+    return proto
+
+
+def export_float(
+    model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ...], path: str | os.PathLike[str]
+) -> onnx.ModelProto:
+    """Write a float network to `path` and return it.
+
+    Parameters
+    ----------
+    model : module
+        In whatever mode; a copy in eval mode is exported.
+    example : tensor or tuple of tensors, float32 [N, ...]
+        Inputs of the right shape; axis 0 becomes the free batch axis.
+    path : file
+        Written whole or not at all.
+
+    Raises
+    ------
+    ExportError
+        If the model cannot be exported, or the file cannot be written.
+    ModelError
+        If a parameter is NaN or infinite.
+    """
+    proto = float_model(model, example)
+    write_model(proto, path)
+    return proto
+
+
+def export_quantized(
+    model: nn.Module,
+    example: torch.Tensor | tuple[torch.Tensor, ...],
+    path: str | os.PathLike[str],
+    *,
+    allow_inexact: bool = False,
+) -> onnx.ModelProto:
+    """Write a quantized network to `path` and return it.
+
+    Parameters
+    ----------
+    model : QuantizedNetwork, or a network of Brevitas layers in the dialect
+    example, path
+        As for `export_float`.
+    allow_inexact : bool
+        Write the file even where a sum may pass 2**24, up to which float32 is exact.
+
+    Raises
+    ------
+    ExportError
+        If something would be lost (see `mfsim.export.guards`), a sum may be inexact in float32, or
+        the file cannot be written.
+    MfsimError
+        If the file has no integer program.
+    """
+    proto = quantized_model(model, example, allow_inexact=allow_inexact)
+    write_model(proto, path)
+    return proto
+
+
+def _samples(example: torch.Tensor | tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    """Return inputs of at least two samples: torch takes a batch of one for a constant."""
+    inputs = tuple(torch.as_tensor(x) for x in (example if isinstance(example, tuple) else (example,)))
+    for x in inputs:
+        if x.ndim < 1 or not len(x) or not x.is_floating_point():
+            raise ExportError(f"an example must be a float tensor with at least one sample, not {x.dtype} {tuple(x.shape)}")
+    return tuple(torch.cat([x[:1], x[:1]]).float() for x in inputs)
+
+
+def _set_rounding(proto: onnx.ModelProto, model: nn.Module) -> None:
+    """Write the rounding of each quantizer's module; Brevitas writes ROUND for every weight."""
+    network = model.model if isinstance(model, QuantizedNetwork) else model
+    modules = dict(network.named_modules())
+    for node in proto.graph.node:
+        proxy = modules.get(node.name) if node.op_type == "Quant" else None
+        mode = getattr(getattr(proxy, "act_quant", proxy), "rounding_mode", None)
+        if mode is None:
+            continue
+        if mode not in ROUNDING_MODES:
+            raise ExportError(f"quantizer `{node.name}` rounds in the mode {mode}, which QONNX does not know")
+        for attribute in node.attribute:
+            if attribute.name == "rounding_mode":
+                attribute.s = mode.encode()
+
+
+def _finish(proto: onnx.ModelProto, kind: str) -> onnx.ModelProto:
+    """Return the complete model: function bodies of the ops in use, versions, metadata; checked."""
+    used = {(node.domain, node.op_type) for node in proto.graph.node if node.domain}
+    missing = sorted(f"{domain}::{op}" for domain, op in used - bodies().keys())
+    if missing:
+        raise ExportError(f"the op {missing[0]} has no body in standard ops, so ONNX Runtime could not run it")
+    domains = {"": OPSET} | {domain: DOMAINS[domain] for domain, _ in used}
+    inputs = ",".join(value.name for value in proto.graph.input)
+    model = helper.make_model(
+        proto.graph,
+        producer_name="mfsim",
+        producer_version=__version__,
+        ir_version=IR_VERSION,
+        opset_imports=[helper.make_opsetid(domain, version) for domain, version in sorted(domains.items())],
+        functions=[body for key, body in bodies().items() if key in used],
+    )
+    helper.set_model_props(model, {"mfsim.inputs": inputs, "mfsim.kind": kind, "mfsim.version": __version__})
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise ExportError(f"onnx.checker refuses the exported model: {str(error).splitlines()[0]}") from error
+    return model

@@ -1,0 +1,22 @@
+"""slice: the standard Slice."""
+
+from __future__ import annotations
+
+from mfsim.export.integer_bodies.body import SHAPE, IntegerBody
+
+
+def derived(node, inputs, outputs):
+    (x,), attributes = inputs, node.attributes
+    axes = attributes["axes"]
+    # Slice counts a negative end from the back; the end before index 0 has to lie before all of them.
+    ends = [end if end >= 0 else -x.shape[axis] - 1 for axis, end in zip(axes, attributes["ends"], strict=True)]
+    return {"starts": attributes["starts"], "stops": ends, "places": axes, "strides": attributes["steps"]}
+
+
+BODY = IntegerBody(
+    text="""
+  y = Slice(x, starts, stops, places, strides)
+""",
+    extra={"starts": SHAPE, "stops": SHAPE, "places": SHAPE, "strides": SHAPE},
+    derived=derived,
+)

@@ -1,0 +1,130 @@
+"""Names and metadata of an exported model: everything is called after the module that it came from.
+
+    quantizer of module m.w           node and output `m.w`, initializers `m.w.scale`, `m.w.zero_point`, `m.w.bit_width`
+    weight or bias of module m        `m.weight`, `m.bias`
+    any other node of module m        node and output `m/Op`
+
+The only metadata left is `mfsim.layer`, the dotted path of the module; what torch's exporter writes
+beside it holds source code and local paths. Names that occur twice are numbered.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+import onnx
+from torch import nn
+
+from mfsim.quant import QuantizedNetwork
+
+SCOPES = "pkg.torch.onnx.name_scopes"
+LAYER_KEY = "mfsim.layer"
+"""Key of a node's metadata: the dotted path of the module that made it."""
+PARAMETERS = ("", "scale", "zero_point", "bit_width")
+ROLES = {
+    "Accumulator": ("", "accumulator.scale", "accumulator.bit_width"),
+    "Add": ("bias", "bias"),
+    "Conv": ("", "weight", "bias"),
+    "Gemm": ("", "weight", "bias"),
+    "MFConv": ("", "weight"),
+    "MFMatMul": ("", "weight"),
+    "MatMul": ("weight", "weight"),
+    "Shift": ("", "gain"),
+    "SoftThreshold": ("", "threshold"),
+}
+"""What the constant inputs of an op are called."""
+HIDDEN = ("export_handler", "act_quant")
+"""Inner modules of a Brevitas quantizer that its name leaves out."""
+
+
+def set_names(model: onnx.ModelProto, module: nn.Module) -> None:
+    """Rename nodes, values and initializers of `model`, exported from `module`, and replace the metadata."""
+    graph = model.graph
+    prefix = "model." if isinstance(module, QuantizedNetwork) else ""
+    ends = {value.name for value in (*graph.input, *graph.output)}
+    fresh = _numbering(ends)
+    names: dict[str, str] = {}
+    constants = {tensor.name for tensor in graph.initializer}
+    for node in graph.node:
+        path = _path(node).removeprefix(prefix)
+        is_quant = node.op_type == "Quant"
+        layer = path.rpartition(".")[0] if is_quant else path
+        if is_quant and path.startswith("output_quant"):
+            layer = path = path if len(graph.output) > 1 else "output_quant"
+        name = fresh(path if is_quant else f"{path}/{node.op_type}")
+        for k, old in enumerate(node.input):
+            if old in constants and old not in names:
+                names[old] = fresh(_role(node, k, name, layer))
+        node.name = name
+        for k, old in enumerate(node.output):
+            if old and old not in ends:
+                names[old] = name if k == 0 else fresh(f"{name}.{k}")
+        del node.metadata_props[:]
+        node.metadata_props.add(key=LAYER_KEY, value=layer)
+        node.doc_string = ""
+    _apply(graph, names)
+
+
+def _path(node: onnx.NodeProto) -> str:
+    """Return the path of the module that made `node`; of a quantizer, its own path."""
+    scopes = next((p.value for p in node.metadata_props if p.key == SCOPES), "[]")
+    parts = ast.literal_eval(scopes)[:-1]
+    path = parts[-1] if parts else ""
+    if path.startswith("_empty_nn_module"):
+        return ""
+    names = path.split(".")
+    while names and names[-1] in HIDDEN:
+        names.pop()
+    return ".".join(names)
+
+
+def _role(node: onnx.NodeProto, k: int, name: str, layer: str) -> str:
+    """Return the name for the constant in input `k` of the node called `name`."""
+    if node.op_type == "Quant" and k:
+        return f"{name}.{PARAMETERS[k]}"
+    if node.op_type == "Quant":
+        return f"{layer}.{name.rpartition('.')[2].removesuffix('_quant')}".lstrip(".")
+    if node.op_type in ROLES and k < len(ROLES[node.op_type]):
+        return f"{layer}.{ROLES[node.op_type][k]}".lstrip(".")
+    return f"{name}.{'shape' if node.op_type == 'Reshape' else f'input_{k}'}"
+
+
+def _numbering(taken: set[str]) -> Callable[[str], str]:
+    """Return a function that makes a name unique by a number behind it."""
+    taken = set(taken)
+
+    def fresh(name: str) -> str:
+        unique, number = name, 1
+        while unique in taken:
+            unique, number = f"{name}_{number}", number + 1
+        taken.add(unique)
+        return unique
+
+    return fresh
+
+
+def _apply(graph: onnx.GraphProto, names: dict[str, str]) -> None:
+    for node in graph.node:
+        for k, old in enumerate(node.input):
+            node.input[k] = names.get(old, old)
+        for k, old in enumerate(node.output):
+            node.output[k] = names.get(old, old)
+    for tensor in graph.initializer:
+        tensor.name = names.get(tensor.name, tensor.name)
+        del tensor.metadata_props[:]
+        tensor.doc_string = ""
+    shapes = [value for value in graph.value_info if value.name in names]
+    made = {name for node in graph.node for name in node.output}
+    kept = []
+    for value in shapes:
+        value.name = names[value.name]
+        if value.name in made:
+            kept.append(value)
+    del graph.value_info[:]
+    graph.value_info.extend(kept)
+    for value in (*graph.value_info, *graph.input, *graph.output):
+        del value.metadata_props[:]
+        value.doc_string = ""
+    del graph.metadata_props[:]
+    graph.name, graph.doc_string = "network", ""
