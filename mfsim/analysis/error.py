@@ -18,7 +18,7 @@ import numpy as np
 
 from mfsim.analysis.listing import Listing, write_listings
 from mfsim.errors import DataError, ModelError, ShapeError, did_you_mean
-from mfsim.program import Program, Tensor
+from mfsim.program import Program
 
 
 @dataclass(frozen=True)
@@ -102,16 +102,6 @@ def compare(reference: np.ndarray, values: np.ndarray, what: str = "the values")
     return sums.figures()
 
 
-def real_values(tensor: Tensor, codes: np.ndarray) -> np.ndarray:
-    """Return codes x scale of `tensor` as float64 (exact for codes up to 2**53)."""
-    exponents = np.array(tensor.scale.exponents, dtype=np.int32)
-    if tensor.scale.axis is not None:
-        shape = [1] * len(tensor.shape)
-        shape[tensor.scale.axis] = -1
-        exponents = exponents.reshape(shape)
-    return np.ldexp(np.asarray(codes).astype(np.float64), exponents)
-
-
 def layer_outputs(program: Program) -> dict[str, str]:
     """Return the tensor that each layer hands on: the first output of its last node."""
     return {node.layer: node.outputs[0] for node in program.nodes}
@@ -169,12 +159,14 @@ class LayerErrors:
         Codes without a reference are ignored. Raises `ModelError` for a reference to a tensor that the
         program or `codes` lacks, and what `ErrorSums.add` raises, naming the tensor.
         """
+        from mfsim.fixed_point import dequantize  # starts Numba, which only the error of codes needs
+
         for name, reference in references.items():
             if name not in self._program.tensors:
                 raise ModelError(f"the program has no tensor `{name}`{did_you_mean(name, self._program.tensors)}")
             if name not in codes:
                 raise ModelError(f"tensor `{name}` has a reference but no simulated codes")
-            values = real_values(self._program.tensors[name], codes[name])
+            values = dequantize(codes[name], self._program.tensors[name].scale)
             self._sums.setdefault(name, ErrorSums()).add(reference, values, f"tensor `{name}`")
 
     def report(self) -> ErrorReport:

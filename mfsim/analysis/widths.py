@@ -124,11 +124,7 @@ def _row(
     tensor: Tensor, node: Node | None, kind: str, observed: Mapping[str, tuple[int, int]], overflows: int | None = None
 ) -> Width:
     word, lo, hi = tensor.format, tensor.range.low, tensor.range.high
-    seen_lo, seen_hi, seen_bits = _seen(tensor.name, observed, word)
-    if seen_lo is not None and seen_hi is not None and not (lo <= seen_lo and seen_hi <= hi):
-        raise RangeError(
-            f"tensor `{tensor.name}` was observed in {seen_lo}..{seen_hi}, outside its proved range {lo}..{hi}"
-        )
+    seen_lo, seen_hi, seen_bits = _seen(tensor.name, observed, word, lo, hi)
     proved = bits_of(lo, hi, word.signed)
     where = (node.layer, node.name, node.op) if node is not None else ("", "", "")
     return Width(
@@ -150,19 +146,20 @@ def _row(
 
 
 def _inner(node: Node, word: str, format_: Format, observed: Mapping[str, tuple[int, int]]) -> Width:
-    name = f"{node.name}.{word}"
-    lo, hi, bits = _seen(name, observed, format_)
-    slack = None if bits is None else format_.bits - bits
-    proved = (None, None, format_.bits)
-    return Width(
-        node.layer, node.name, node.op, name, "inner", str(format_), format_.bits, *proved, lo, hi, bits, 0, slack, None
-    )
+    name, bits = f"{node.name}.{word}", format_.bits
+    lo, hi, seen = _seen(name, observed, format_, format_.lo, format_.hi)
+    slack = None if seen is None else bits - seen
+    where = (node.layer, node.name, node.op)
+    return Width(*where, name, "inner", str(format_), bits, None, None, bits, lo, hi, seen, 0, slack, None)
 
 
 def _seen(
-    name: str, observed: Mapping[str, tuple[int, int]], word: Format
+    name: str, observed: Mapping[str, tuple[int, int]], word: Format, least: int, most: int
 ) -> tuple[int | None, int | None, int | None]:
+    """Return the observed range of `name`, which must lie in the proved range least..most, and its bits."""
     if name not in observed:
         return None, None, None
     lo, hi = (int(v) for v in observed[name])
+    if not least <= lo <= hi <= most:
+        raise RangeError(f"`{name}` was observed in {lo}..{hi}, outside its proved range {least}..{most}")
     return lo, hi, bits_of(lo, hi, word.signed)

@@ -35,12 +35,14 @@ class Axis:
     def over(cls, values: Sequence[float], unit: str = "", whole: bool = False) -> Axis:
         """Return an axis from 0 (or below) to a round number past all `values`; `whole` keeps ticks whole."""
         least, most = min([0.0, *values]), max([0.0, *values])
-        span = (most - least) or 1.0
+        if least == most:
+            most = 1.0
+        span = most - least
         magnitude = 10.0 ** math.floor(math.log10(span / 4))
         step = next(magnitude * f for f in (1, 2, 5, 10) if span / (magnitude * f) <= 5)
         if whole:
             step = max(1.0, float(math.ceil(step)))
-        first, last = math.floor(least / step), math.ceil(most / step) or 1
+        first, last = math.floor(least / step), math.ceil(most / step)
         return cls(first * step, last * step, tuple(k * step for k in range(first, last + 1)), unit)
 
     def at(self, value: float) -> float:

@@ -115,6 +115,7 @@ class NetworkResult:
             "operations": self.counts.by_primitive(),
             "multiplications": counts["multiplications"],
             "bit_exact": self.bit_exact,
+            "multiplication_free": self.multiplication_free,
             "overflows": self.words.overflows,
             "tables": counts["tables"],
             "uncounted": counts["uncounted"],
