@@ -146,7 +146,7 @@ def test_accuracy_is_a_fraction(value, shown):
 def test_accuracy_of_an_unknown_stage():
     with pytest.raises(
         DataError,
-        match=r"^`accuracy` must have the keys float, quantized, integer, not 'quantised'; did you mean `quantized`\\?$",
+        match=r"^`accuracy` must have the keys float, quantized, integer, not 'quantised'; did you mean `quantized`\?$",
     ):
         result("a", residual(), accuracy={"quantised": 0.5})
 
