@@ -30,7 +30,7 @@ from mfsim.program import Node, Program, Tensor
 
 IR_VERSION = 10
 BATCH = "batch"
-DTYPES = {TensorProto.INT32: np.int32, TensorProto.INT64: np.int64}
+DTYPES: dict[int, type[np.signedinteger]] = {TensorProto.INT32: np.int32, TensorProto.INT64: np.int64}
 
 
 def integer_model(program: Program) -> onnx.ModelProto:
@@ -44,7 +44,7 @@ def integer_model(program: Program) -> onnx.ModelProto:
     return _Emitter(program).model()
 
 
-def write_integer(program: Program, path: str | os.PathLike) -> None:
+def write_integer(program: Program, path: str | os.PathLike[str]) -> None:
     """Write `program` to `path`, whole or not at all.
 
     Raises
@@ -100,7 +100,7 @@ class _Emitter:
         self.check()
         for name in sorted(program.tensors):
             tensor = program.tensors[name]
-            if tensor.is_constant:
+            if tensor.codes is not None:
                 codes = tensor.codes.astype(DTYPES[tensor_type(tensor)])
                 self.initializers.append(numpy_helper.from_array(codes, name))
                 put(self.initializers[-1], tensor_properties(tensor))
@@ -192,11 +192,11 @@ class _Emitter:
     def value_info(self, name: str) -> onnx.ValueInfoProto:
         """Return the type, shape and metadata of a tensor; the batch is symbolic."""
         tensor = self.program.tensors[name]
-        shape = tensor.shape if tensor.is_constant else (BATCH, *tensor.shape[1:])
+        shape: list[str | int | None] = [*tensor.shape] if tensor.is_constant else [BATCH, *tensor.shape[1:]]
         info = helper.make_tensor_value_info(name, tensor_type(tensor), shape)
         put(info, tensor_properties(tensor))
         return info
 
 
 def _suffix(kind: int) -> str:
-    return TensorProto.DataType.Name(kind).lower()
+    return "int32" if kind == TensorProto.INT32 else "int64"

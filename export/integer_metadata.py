@@ -18,24 +18,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx
 
 from mfsim.errors import MfsimError, ModelError
 from mfsim.formats import Format, Range, Scale
-from mfsim.program import Node, Program, Tensor
+from mfsim.program import Node, Program, Tensor, Value
 
 LAYOUT = "1"
 PROGRAM_PREFIX = "mfsim.program."
+
+T = TypeVar("T")
 
 
 def _json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def put(proto, properties: Mapping[str, str]) -> None:
+def put(proto: Any, properties: Mapping[str, str]) -> None:
     """Append `properties` to the metadata of a model, node, tensor or value_info."""
     for key, value in properties.items():
         proto.metadata_props.add(key=key, value=value)
@@ -70,8 +73,8 @@ def model_properties(program: Program) -> dict[str, str]:
 class Properties:
     """The metadata of one proto, read with errors that name `where`."""
 
-    def __init__(self, proto, where: str) -> None:
-        self.values = {entry.key: entry.value for entry in proto.metadata_props}
+    def __init__(self, proto: Any, where: str) -> None:
+        self.values: dict[str, str] = {entry.key: entry.value for entry in proto.metadata_props}
         self.where = where
 
     def text(self, key: str) -> str:
@@ -80,7 +83,7 @@ class Properties:
             raise ModelError(f"{self.where} has no metadata `{key}`")
         return self.values[key]
 
-    def json(self, key: str, function):
+    def json(self, key: str, function: Callable[[Any], T]) -> T:
         """Return `function` of the parsed value of `key`; `ModelError` if it cannot be read."""
         text = self.text(key)
         try:
@@ -97,13 +100,14 @@ def parse_word(text: str) -> Format:
     return Format(int(match[2]), match[1] == "s")
 
 
-def _integers(values: Iterable) -> tuple[int, ...]:
-    if not all(type(value) is int for value in values):
+def _integers(values: Iterable[object]) -> tuple[int, ...]:
+    integers = tuple(value for value in values if type(value) is int)
+    if integers != tuple(values):
         raise ModelError("integers are expected")
-    return tuple(values)
+    return integers
 
 
-def read_tensor(name: str, shape: tuple[int, ...], proto, codes: np.ndarray | None) -> Tensor:
+def read_tensor(name: str, shape: tuple[int, ...], proto: Any, codes: np.ndarray | None) -> Tensor:
     """Return the tensor `name` with the metadata of `proto`; `ModelError` names it."""
     properties = Properties(proto, f"tensor `{name}`")
     scale = properties.json("mfsim.scale", lambda v: Scale(_integers(v["exponents"]), v["axis"]))
@@ -117,7 +121,7 @@ def read_tensor(name: str, shape: tuple[int, ...], proto, codes: np.ndarray | No
 def read_node(proto: onnx.NodeProto) -> Node:
     """Return the program's node that `proto` realises; `ModelError` names it."""
     properties = Properties(proto, f"node `{proto.name}`")
-    attributes = {}
+    attributes: dict[str, Value] = {}
     for attribute in proto.attribute:
         value = onnx.helper.get_attribute_value(attribute)
         if attribute.type == onnx.AttributeProto.INTS:

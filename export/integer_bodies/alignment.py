@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import CODE, Arrays, bits_of, sum_bits
+from mfsim.export.integer_bodies.body import CODE, Arrays, Tensors, attributes_of, bits_of, sum_bits
+from mfsim.program import Node
 
 ALIGNMENT_EXTRA = {"gain_a": CODE, "gain_b": CODE}
 """The power of two of each operand."""
@@ -13,13 +14,18 @@ ALIGNMENT_TEXT = """
 """
 
 
-def alignment_inputs(node, inputs, outputs) -> Arrays:
+def _gains(node: Node) -> list[int]:
+    attributes = attributes_of(node)
+    return [1 << attributes["shift_a"], 1 << attributes["shift_b"]]
+
+
+def alignment_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     """Return the derived inputs of a sum of two operands."""
-    return {"gain_a": 1 << node.attributes["shift_a"], "gain_b": 1 << node.attributes["shift_b"]}
+    return dict(zip(ALIGNMENT_EXTRA, _gains(node), strict=True))
 
 
-def alignment_bits(node, inputs, outputs) -> int:
+def alignment_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
     """Return the bits that hold both aligned operands and their powers of two."""
-    gains = alignment_inputs(node, inputs, outputs).values()
+    gains = _gains(node)
     aligned = sum(tensor.range.bound * gain for tensor, gain in zip(inputs, gains, strict=True))
     return max(bits_of(*gains), sum_bits(aligned))

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import onnx
@@ -36,13 +37,14 @@ CODE, INDEX, SHAPE = "code", "index", "shape"
 """Kinds of derived inputs: of the type of the codes, int32 addresses, int64 shapes and pads."""
 
 Arrays = dict[str, np.ndarray | Sequence[int] | int]
+Tensors = Sequence[Tensor]
 
 
-def _nothing(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Arrays:
+def _nothing(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return {}
 
 
-def _no_bits(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> int:
+def _no_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
     return 0
 
 
@@ -64,8 +66,8 @@ class IntegerBody:
 
     text: str | Callable[[int], str]
     extra: Mapping[str, str] = field(default_factory=dict)
-    derived: Callable[[Node, Sequence[Tensor], Sequence[Tensor]], Arrays] = _nothing
-    needs_bits: Callable[[Node, Sequence[Tensor], Sequence[Tensor]], int] = _no_bits
+    derived: Callable[[Node, Tensors, Tensors], Arrays] = _nothing
+    needs_bits: Callable[[Node, Tensors, Tensors], int] = _no_bits
 
     def input_names(self, op: Op, count: int) -> list[str]:
         """Return the names of the op's inputs as the body reads them, for a node with `count` inputs."""
@@ -89,6 +91,11 @@ class IntegerBody:
         """Return the op's name in CamelCase, followed by the number of inputs where that varies."""
         name = "".join(part[0].upper() + part[1:] for part in op.name.split("_"))
         return f"{name}{count}" if op.inputs[-1].endswith("*") else name
+
+
+def attributes_of(node: Node) -> Mapping[str, Any]:
+    """Return the attributes of `node`, whose kinds its op has checked."""
+    return node.attributes
 
 
 def bits_of(*values: int) -> int:

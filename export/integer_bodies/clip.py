@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import CODE, IntegerBody, bits_of
+from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of, bits_of
+from mfsim.program import Node
 
 
-def derived(node, inputs, outputs):
-    return {"low": node.attributes["lo"], "high": node.attributes["hi"]}
+def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+    return {"low": attributes_of(node)["lo"], "high": attributes_of(node)["hi"]}
 
 
-def needs_bits(node, inputs, outputs):
-    return bits_of(node.attributes["lo"], node.attributes["hi"])
+def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
+    return bits_of(attributes_of(node)["lo"], attributes_of(node)["hi"])
 
 
 BODY = IntegerBody(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import CODE, IntegerBody, bits_of, channelwise
+from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of, bits_of, channelwise
+from mfsim.program import Node
 
 
 def text(count: int) -> str:
@@ -13,15 +14,15 @@ def text(count: int) -> str:
 """
 
 
-def derived(node, inputs, outputs):
-    axis = node.attributes["axis"]
-    gains = [1 << s for x, s in zip(inputs, node.attributes["shifts"], strict=True) for _ in range(x.shape[axis])]
+def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+    axis = attributes_of(node)["axis"]
+    gains = [1 << s for x, s in zip(inputs, attributes_of(node)["shifts"], strict=True) for _ in range(x.shape[axis])]
     one = len(set(gains)) == 1
     return {"gain": channelwise(gains[:1] if one else gains, axis, len(outputs[0].shape))}
 
 
-def needs_bits(node, inputs, outputs):
-    return bits_of(*(1 << s for s in node.attributes["shifts"]))
+def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
+    return bits_of(*(1 << s for s in attributes_of(node)["shifts"]))
 
 
 BODY = IntegerBody(text=text, extra={"gain": CODE}, derived=derived, needs_bits=needs_bits)

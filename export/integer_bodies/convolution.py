@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 
-from mfsim.export.integer_bodies.body import SHAPE, Arrays, target
+from mfsim.export.integer_bodies.body import SHAPE, Arrays, Tensors, attributes_of, target
 from mfsim.export.integer_bodies.windows import WINDOW_EXTRA, window_inputs
+from mfsim.program import Node
 
 CONVOLUTION_EXTRA = {
     **WINDOW_EXTRA,
@@ -28,14 +29,14 @@ def columns_text(planes: str, columns: str) -> str:
 """
 
 
-def convolution_inputs(node, inputs, outputs) -> Arrays:
+def convolution_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     """Return the derived inputs of a convolution, those for an absent bias too."""
     x, w, *bias = inputs
-    (y,), groups = outputs, node.attributes["groups"]
+    (y,), groups = outputs, attributes_of(node)["groups"]
     terms, positions = math.prod(w.shape[1:]), math.prod(y.shape[2:])
     return {
         "bias": [0],
-        **window_inputs(x, y, w.shape[2:], node.attributes, 0),
+        **window_inputs(x, y, w.shape[2:], attributes_of(node), 0),
         "columns_shape": [0, groups, terms, positions],
         "weights_shape": [groups, w.shape[0] // groups, terms],
         "channels_shape": [w.shape[0] if bias else 1, 1, 1],

@@ -9,6 +9,7 @@ because 2**63 is no int64.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from mfsim.export.integer_bodies.body import CODE, Arrays, bits_of
 from mfsim.formats import Format
@@ -31,7 +32,7 @@ FIT_TEXT = """
 """From `wide` to `y`."""
 
 
-def fit_inputs(attributes: Mapping, lo: int, hi: int) -> Arrays:
+def fit_inputs(attributes: Mapping[str, Any], lo: int, hi: int) -> Arrays:
     """Return the derived inputs for codes in lo..hi before the fit."""
     word = Format(attributes["bits"], bool(attributes["signed"]))
     half = 1 << (word.bits - 1)
@@ -40,7 +41,7 @@ def fit_inputs(attributes: Mapping, lo: int, hi: int) -> Arrays:
     return {"low": lo, "high": hi, "half": half, "top": -half if word.signed else half}
 
 
-def fit_bits(attributes: Mapping) -> int:
+def fit_bits(attributes: Mapping[str, Any]) -> int:
     """Return the bits that the fit needs beyond those of its input."""
     word = Format(attributes["bits"], bool(attributes["signed"]))
     return bits_of(word.lo, word.hi, 1 << (word.bits - 1))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import IntegerBody, greatest_sum, sum_bits
+from mfsim.export.integer_bodies.body import Arrays, IntegerBody, Tensors, greatest_sum, sum_bits
+from mfsim.program import Node
 
 
-def product_bits(inputs, axes: tuple[int, ...]) -> int:
+def product_bits(inputs: Tensors, axes: tuple[int, ...]) -> int:
     """Return the bits of every partial sum of products of x with w, summed along `axes` of w, bias included."""
     x, w, *bias = inputs
     return sum_bits(x.range.bound * greatest_sum(w, axes) + sum(b.range.bound for b in bias))
 
 
-def derived(node, inputs, outputs):
+def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return {"bias": [0]}
 
 
-def needs_bits(node, inputs, outputs):
+def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
     return product_bits(inputs, (-2,))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import SHAPE, IntegerBody, target
+from mfsim.export.integer_bodies.body import SHAPE, Arrays, IntegerBody, Tensors, attributes_of, target
 from mfsim.export.integer_bodies.windows import PLANES_TEXT, WINDOW_EXTRA, window_inputs
+from mfsim.program import Node
 
 TEXT = (
     PLANES_TEXT
@@ -16,9 +17,11 @@ TEXT = (
 )
 
 
-def derived(node, inputs, outputs):
+def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     (x,), (y,) = inputs, outputs
-    return window_inputs(x, y, node.attributes["kernel"], node.attributes, x.range.low) | {"shape": target(y.shape)}
+    return window_inputs(x, y, attributes_of(node)["kernel"], attributes_of(node), x.range.low) | {
+        "shape": target(y.shape)
+    }
 
 
 BODY = IntegerBody(text=TEXT, extra={**WINDOW_EXTRA, "shape": SHAPE}, derived=derived)

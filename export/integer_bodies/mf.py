@@ -8,8 +8,10 @@ zero and every grid: on the grid `aligned` too the powers of two may stand behin
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
-from mfsim.export.integer_bodies.body import CODE, Arrays, bits_of, channelwise, greatest_sum, sum_bits
+from mfsim.export.integer_bodies.body import CODE, Arrays, Tensors, bits_of, channelwise, greatest_sum, sum_bits
 
 MF_EXTRA = {"sign_zero": CODE, "magnitude": CODE, "gain_x": CODE, "gain_w": CODE}
 """The sign of 0, 1 for the form `abs`, and the powers of two of both parts."""
@@ -39,7 +41,7 @@ def operand_text(source: str, name: str) -> str:
 """
 
 
-def mf_inputs(attributes, channel_axis: int, ndim: int) -> Arrays:
+def mf_inputs(attributes: Mapping[str, Any], channel_axis: int, ndim: int) -> Arrays:
     """Return the derived inputs of an MF product whose output has its channels on `channel_axis` of `ndim`."""
     return {
         "sign_zero": attributes["sign_zero"],
@@ -49,7 +51,7 @@ def mf_inputs(attributes, channel_axis: int, ndim: int) -> Arrays:
     }
 
 
-def mf_bits(attributes, inputs, axes: tuple[int, ...]) -> int:
+def mf_bits(attributes: Mapping[str, Any], inputs: Tensors, axes: tuple[int, ...]) -> int:
     """Return the bits that hold both parts, shifted, and their sum, for terms that are summed along `axes` of w."""
     x, w, *bias = inputs
     length = math.prod(w.shape[axis] for axis in axes)

@@ -5,10 +5,11 @@ Padding comes first, signs after: a padded code 0 has the sign that `sign_zero` 
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import IntegerBody
+from mfsim.export.integer_bodies.body import Arrays, IntegerBody, Tensors, attributes_of
 from mfsim.export.integer_bodies.convolution import CONVOLUTION_EXTRA, columns_text, convolution_inputs
 from mfsim.export.integer_bodies.mf import CONSTANTS_TEXT, JOIN_TEXT, MF_EXTRA, mf_bits, mf_inputs, operand_text
 from mfsim.export.integer_bodies.windows import PLANES_TEXT
+from mfsim.program import Node
 
 TEXT = (
     CONSTANTS_TEXT
@@ -34,12 +35,12 @@ TEXT = (
 )
 
 
-def derived(node, inputs, outputs):
-    return convolution_inputs(node, inputs, outputs) | mf_inputs(node.attributes, 1, 4)
+def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+    return convolution_inputs(node, inputs, outputs) | mf_inputs(attributes_of(node), 1, 4)
 
 
-def needs_bits(node, inputs, outputs):
-    return mf_bits(node.attributes, inputs, (1, 2, 3))
+def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
+    return mf_bits(attributes_of(node), inputs, (1, 2, 3))
 
 
 BODY = IntegerBody(text=TEXT, extra={**CONVOLUTION_EXTRA, **MF_EXTRA}, derived=derived, needs_bits=needs_bits)

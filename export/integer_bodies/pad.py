@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import CODE, SHAPE, IntegerBody, bits_of
+from mfsim.export.integer_bodies.body import CODE, SHAPE, Arrays, IntegerBody, Tensors, attributes_of, bits_of
+from mfsim.program import Node
 
 
-def derived(node, inputs, outputs):
-    return {"places": node.attributes["pads"], "padding": node.attributes["value"]}
+def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+    return {"places": attributes_of(node)["pads"], "padding": attributes_of(node)["value"]}
 
 
-def needs_bits(node, inputs, outputs):
-    return bits_of(node.attributes["value"])
+def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
+    return bits_of(attributes_of(node)["value"])
 
 
 BODY = IntegerBody(

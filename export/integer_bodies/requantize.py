@@ -10,8 +10,14 @@ wider than the input. A left shift multiplies by `gain` first; then r is 0 and b
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import CODE, IntegerBody, bits_of, channelwise
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of, bits_of, channelwise
 from mfsim.export.integer_bodies.fitting import FIT_EXTRA, FIT_TEXT, fit_bits, fit_inputs
+from mfsim.program import Node
 
 TEXT = """
   scaled = Mul(x, gain)
@@ -50,16 +56,16 @@ def thresholds(divisor: int, rounding: str) -> tuple[int, int, int]:
     }[rounding]
 
 
-def divisors(attributes) -> list[int]:
+def divisors(attributes: Mapping[str, Any]) -> list[int]:
     """Return the power of two that each channel is divided by."""
     return [1 << max(s, 0) for s in attributes["shift"]]
 
 
-def derived(node, inputs, outputs):
-    attributes, ndim, rounded = node.attributes, len(inputs[0].shape), node.words["rounded"]
+def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+    attributes, ndim, rounded = attributes_of(node), len(inputs[0].shape), node.words["rounded"]
     rules = [thresholds(d, attributes["rounding"]) for d in divisors(attributes)]
 
-    def each(values):
+    def each(values: Sequence[int]) -> np.ndarray:
         return channelwise(values, attributes["axis"], ndim)
 
     return {
@@ -72,9 +78,9 @@ def derived(node, inputs, outputs):
     }
 
 
-def needs_bits(node, inputs, outputs):
-    gain = max(1 << max(-s, 0) for s in node.attributes["shift"])
-    return max(bits_of(gain, *divisors(node.attributes)), fit_bits(node.attributes))
+def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
+    gain = max(1 << max(-s, 0) for s in attributes_of(node)["shift"])
+    return max(bits_of(gain, *divisors(attributes_of(node))), fit_bits(attributes_of(node)))
 
 
 BODY = IntegerBody(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import SHAPE, IntegerBody, target
+from mfsim.export.integer_bodies.body import SHAPE, Arrays, IntegerBody, Tensors, target
+from mfsim.program import Node
 
 
-def derived(node, inputs, outputs):
+def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return {"target": target(outputs[0].shape)}
 
 

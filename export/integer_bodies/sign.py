@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import CODE, IntegerBody
+from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of
+from mfsim.program import Node
 
 
-def derived(node, inputs, outputs):
-    return {"zero_sign": node.attributes["sign_zero"]}
+def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+    return {"zero_sign": attributes_of(node)["sign_zero"]}
 
 
 BODY = IntegerBody(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import SHAPE, IntegerBody, bits_of
+from mfsim.export.integer_bodies.body import SHAPE, Arrays, IntegerBody, Tensors, attributes_of, bits_of
+from mfsim.program import Node
 
 
-def derived(node, inputs, outputs):
+def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     x, t = inputs
-    behind = len(x.shape) - 1 - node.attributes["axis"] % len(x.shape)
+    behind = len(x.shape) - 1 - attributes_of(node)["axis"] % len(x.shape)
     return {"channels_shape": [*t.shape, *[1] * behind]}
 
 
-def needs_bits(node, inputs, outputs):
+def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
     x, t = inputs
     return bits_of(x.range.bound, -t.range.bound)
 

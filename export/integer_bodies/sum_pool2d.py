@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from mfsim.export.integer_bodies.body import CODE, SHAPE, IntegerBody, sum_bits, target
+from mfsim.export.integer_bodies.body import CODE, SHAPE, Arrays, IntegerBody, Tensors, attributes_of, sum_bits, target
 from mfsim.export.integer_bodies.windows import PLANES_TEXT, WINDOW_EXTRA, window_inputs
+from mfsim.program import Node
 
 TEXT = (
     PLANES_TEXT
@@ -19,14 +20,14 @@ TEXT = (
 )
 
 
-def derived(node, inputs, outputs):
-    (x,), (y,), kernel = inputs, outputs, node.attributes["kernel"]
+def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+    (x,), (y,), kernel = inputs, outputs, attributes_of(node)["kernel"]
     ones = np.ones((1, math.prod(kernel)), dtype=np.int64)
-    return window_inputs(x, y, kernel, node.attributes, 0) | {"ones": ones, "shape": target(y.shape)}
+    return window_inputs(x, y, kernel, attributes_of(node), 0) | {"ones": ones, "shape": target(y.shape)}
 
 
-def needs_bits(node, inputs, outputs):
-    return sum_bits(math.prod(node.attributes["kernel"]) * inputs[0].range.bound)
+def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
+    return sum_bits(math.prod(attributes_of(node)["kernel"]) * inputs[0].range.bound)
 
 
 BODY = IntegerBody(

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import CODE, IntegerBody, bits_of
+from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of, bits_of
+from mfsim.program import Node
 
 
-def derived(node, inputs, outputs):
-    first = node.attributes["first"]
-    return {"least": first, "greatest": first + inputs[1].shape[0] - 1}
+def _ends(node: Node, inputs: Tensors) -> list[int]:
+    first = attributes_of(node)["first"]
+    return [first, first + inputs[1].shape[0] - 1]
 
 
-def needs_bits(node, inputs, outputs):
-    return bits_of(*derived(node, inputs, outputs).values())
+def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+    return dict(zip(("least", "greatest"), _ends(node, inputs), strict=True))
+
+
+def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
+    return bits_of(*_ends(node, inputs))
 
 
 BODY = IntegerBody(

@@ -13,8 +13,9 @@ import math
 
 import numpy as np
 
-from mfsim.export.integer_bodies.body import CODE, INDEX, SHAPE, IntegerBody, target
+from mfsim.export.integer_bodies.body import CODE, INDEX, SHAPE, Arrays, IntegerBody, Tensors, attributes_of, target
 from mfsim.ops.wht import matrix
+from mfsim.program import Node
 
 TEXT = """
   split = Reshape(x, split_shape)
@@ -38,10 +39,10 @@ def row_order(n: int, order: str) -> list[int]:
     return [int(f"{k ^ k >> 1:0{q}b}"[::-1], 2) for k in range(n)]
 
 
-def derived(node, inputs, outputs):
-    (x,), block, order = inputs, node.attributes["block"], node.attributes["order"]
+def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+    (x,), block, order = inputs, attributes_of(node)["block"], attributes_of(node)["order"]
     columns = block or x.shape[-1]
-    rows = 1 if node.attributes["dims"] == 1 else block or x.shape[-2]
+    rows = 1 if attributes_of(node)["dims"] == 1 else block or x.shape[-2]
     down, across = math.prod(x.shape[1:-1]) // rows, x.shape[-1] // columns
     n = rows * columns
     right = 1 << (n.bit_length() // 2)

@@ -7,11 +7,13 @@ stride, padding and dilation; it takes kernel area times the memory of its input
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from mfsim.export.integer_bodies.body import CODE, INDEX, SHAPE, Arrays
+from mfsim.program import Tensor
 
 WINDOW_EXTRA = {"pads": SHAPE, "padding": CODE, "planes_shape": SHAPE, "taps": INDEX}
 """Pads as ONNX has them, the code that is padded with, and what this module's header names."""
@@ -35,7 +37,7 @@ def taps(
     return addresses.reshape(kernel[0] * kernel[1], output[0] * output[1])
 
 
-def window_inputs(x, y, kernel: Sequence[int], attributes, padding: int) -> Arrays:
+def window_inputs(x: Tensor, y: Tensor, kernel: Sequence[int], attributes: Mapping[str, Any], padding: int) -> Arrays:
     """Return the derived inputs for windows of `kernel` over x [1, channels, height, width] that give y."""
     top, left, bottom, right = attributes["pads"]
     height, width = x.shape[2] + top + bottom, x.shape[3] + left + right

@@ -10,7 +10,8 @@ The metadata says what the program is. Nothing in it is believed:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -22,10 +23,11 @@ from mfsim.errors import MfsimError, ModelError
 from mfsim.export.integer import integer_model
 from mfsim.export.integer_bodies.body import DOMAIN
 from mfsim.export.integer_metadata import LAYOUT, Properties, program_metadata, read_node, read_tensor
-from mfsim.program import Node, Program, Tensor
+from mfsim.formats import Format
+from mfsim.program import Node, Program
 
 
-def read_integer(model: str | os.PathLike | onnx.ModelProto) -> Program:
+def read_integer(model: str | os.PathLike[str] | onnx.ModelProto) -> Program:
     """Return the program in an `integer.onnx` file or its ModelProto.
 
     Raises
@@ -35,6 +37,7 @@ def read_integer(model: str | os.PathLike | onnx.ModelProto) -> Program:
         computes what its metadata says; the message names the node or tensor.
     """
     proto = read_model(model)
+    _check_text(proto)
     if not is_integer(proto):
         raise ModelError(f"this is no integer model of mfsim: it does not import the domain {DOMAIN}")
     properties = Properties(proto, "the model")
@@ -58,6 +61,17 @@ def is_integer(proto: onnx.ModelProto) -> bool:
     return any(opset.domain == DOMAIN for opset in proto.opset_import)
 
 
+def _check_text(proto: Any) -> None:
+    """Raise `ModelError` where a text anywhere in `proto` is not UTF-8; protobuf hands it out as bytes."""
+    for field, value in proto.ListFields():
+        values = value if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) else [value]
+        if field.type == field.TYPE_MESSAGE:
+            for message in values:
+                _check_text(message)
+        elif field.type == field.TYPE_STRING and not all(isinstance(text, str) for text in values):
+            raise ModelError(f"`{field.name}` in this integer model is damaged: it is not UTF-8 text")
+
+
 def _restore(proto: onnx.ModelProto, metadata: dict[str, str]) -> Program:
     """Return the program that the metadata describes."""
     graph, nodes, tensors = proto.graph, [], {}
@@ -76,7 +90,11 @@ def _restore(proto: onnx.ModelProto, metadata: dict[str, str]) -> Program:
             tensors[initializer.name] = read_tensor(initializer.name, codes.shape, initializer, codes.astype(np.int64))
     try:
         return Program(
-            tuple(info.name for info in graph.input), tuple(info.name for info in graph.output), tensors, nodes, metadata
+            tuple(info.name for info in graph.input),
+            tuple(info.name for info in graph.output),
+            tensors,
+            tuple(nodes),
+            metadata,
         )
     except MfsimError as error:
         raise ModelError(f"the nodes of this integer model make no program: {error}") from error
@@ -104,7 +122,9 @@ def _check_inference(program: Program, node: Node) -> None:
     except MfsimError as error:
         raise ModelError(f"{where} is not valid: {error}") from error
     if dict(inference.words) != dict(node.words):
-        raise ModelError(f"{where} has the inner words {_words(node.words)}, and its inputs prove {_words(inference.words)}")
+        raise ModelError(
+            f"{where} has the inner words {_words(node.words)}, and its inputs prove {_words(inference.words)}"
+        )
     if len(inference.outputs) != len(node.outputs):
         raise ModelError(f"{where} must have {len(inference.outputs)} outputs, not {len(node.outputs)}")
     for tensor, proved in zip(program.outputs_of(node), inference.outputs, strict=True):
@@ -113,7 +133,7 @@ def _check_inference(program: Program, node: Node) -> None:
                 raise ModelError(f"{where} has the output `{tensor.name}` with another {what} than its inputs prove")
 
 
-def _words(words) -> str:
+def _words(words: Mapping[str, Format]) -> str:
     return ", ".join(f"{name} {word}" for name, word in words.items()) or "none"
 
 
@@ -125,7 +145,9 @@ def _check_equal(proto: onnx.ModelProto, expected: onnx.ModelProto) -> None:
     for name, array in wanted.items():
         found = arrays.pop(name, None)
         if found is None or found.dtype != array.dtype or not np.array_equal(found, array):
-            raise ModelError(f"node `{owners.get(name, '')}`: the initializer `{name}` is not the one that its attributes give")
+            raise ModelError(
+                f"node `{owners.get(name, '')}`: the initializer `{name}` is not the one that its attributes give"
+            )
     if arrays:
         raise ModelError(f"initializer `{min(arrays)}` belongs to no node")
     for found, node in _pairs(proto.graph.node, expected.graph.node, "node"):
@@ -140,13 +162,13 @@ def _check_equal(proto: onnx.ModelProto, expected: onnx.ModelProto) -> None:
             raise ModelError(f"the function `{function.name}` is not the one that this version of mfsim writes")
 
 
-def _pairs(found: Iterable, expected: Iterable, what: str):
+def _pairs(found: Iterable[Any], expected: Iterable[Any], what: str) -> Iterable[tuple[Any, Any]]:
     found, expected = list(found), list(expected)
     if len(found) != len(expected):
         raise ModelError(f"this integer model has {len(found)} {what}s, and its metadata describes {len(expected)}")
     return zip(found, expected, strict=True)
 
 
-def _calls(node: onnx.NodeProto) -> tuple:
+def _calls(node: onnx.NodeProto) -> tuple[object, ...]:
     attributes = sorted(a.SerializeToString(deterministic=True) for a in node.attribute)
     return node.op_type, node.domain, node.overload, list(node.input), list(node.output), attributes

@@ -9,10 +9,11 @@ from mfsim import ops
 from mfsim.compiler.integer import read_integer
 from mfsim.export.integer import integer_model
 from mfsim.export.integer_bodies import BODIES
+from mfsim.export.runtime import session
 from tests.bits import assert_bit_equal
 from tests.conformance.samples import samples
 from tests.conformance.test_conformance import CASES, expected_of, program_of
-from tests.integer.running import run_session, session
+from tests.integer.running import run_session
 
 DECLARED = {name for name, op in ops.REGISTRY.items() if "integer" in op.realisations}
 
