@@ -51,9 +51,7 @@ class ProgramBuilder:
         self._inputs.append(tensor.name)
         return self._add(tensor)
 
-    def constant(
-        self, name: str, codes: np.ndarray, format_: Format | None = None, scale: Scale | None = None
-    ) -> str:
+    def constant(self, name: str, codes: np.ndarray, format_: Format | None = None, scale: Scale | None = None) -> str:
         """Add a constant (name made unique) and return its name."""
         return self._add(constant(self._fresh(name), codes, format_, scale))
 
@@ -78,7 +76,9 @@ class ProgramBuilder:
         """
         name = self._fresh(name or op)
         for missing in (i for i in inputs if i not in self.tensors):
-            raise ModelError(f"node `{name}` ({op}) reads `{missing}`, which nothing writes{did_you_mean(missing, self.tensors)}")
+            raise ModelError(
+                f"node `{name}` ({op}) reads `{missing}`, which nothing writes{did_you_mean(missing, self.tensors)}"
+            )
         tensors = [self.tensors[i] for i in inputs]
         try:
             kind = ops.get(op)
@@ -89,6 +89,8 @@ class ProgramBuilder:
             shown = ", ".join(f"`{t.name}` {t.shape} {t.format}" for t in tensors)
             raise type(error)(f"node `{name}` ({op}) of {shown}: {error}") from error
         names = list(outputs) or [self._fresh(name if k == 0 else f"{name}_{k}") for k in range(len(inference.outputs))]
+        if len(names) != len(inference.outputs):
+            raise ModelError(f"node `{name}` ({op}) must have {len(inference.outputs)} outputs, not {len(names)}")
         for tensor, output in zip(inference.outputs, names, strict=True):
             self._add(replace(tensor, name=output))
         self._names.add(name)

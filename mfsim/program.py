@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -71,7 +72,9 @@ class Tensor:
             ("range", self.range.axis, len(self.range.lo)),
         ):
             if axis is not None and (not 0 <= axis < len(self.shape) or self.shape[axis] != count):
-                raise ShapeError(f"tensor `{self.name}` of shape {self.shape} has a {what} of {count} entries along axis {axis}")
+                raise ShapeError(
+                    f"tensor `{self.name}` of shape {self.shape} has a {what} of {count} entries along axis {axis}"
+                )
         if self.codes is not None:
             codes = np.array(int64_codes(self.codes, f"the codes of `{self.name}`"), order="C")
             if codes.shape != self.shape:
@@ -137,6 +140,7 @@ class Program:
         object.__setattr__(self, "tensors", MappingProxyType(dict(self.tensors)))
         object.__setattr__(self, "nodes", tuple(self.nodes))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+        self._check_names()
         known = set(self.inputs) | {name for name, tensor in self.tensors.items() if tensor.is_constant}
         for node in self.nodes:
             for name in node.inputs:
@@ -149,9 +153,21 @@ class Program:
         for name in self.outputs:
             if name not in known:
                 raise ModelError(f"output `{name}` is written by no node")
-        for name in known:
+        for name in sorted(known):
             if name not in self.tensors:
                 raise ModelError(f"`{name}` has no tensor")
+
+    def _check_names(self) -> None:
+        for name, tensor in self.tensors.items():
+            if tensor.name != name:
+                raise ModelError(f"tensor `{tensor.name}` is listed as `{name}`")
+        for name in self.inputs:
+            if name in self.tensors and self.tensors[name].is_constant:
+                raise ModelError(f"input `{name}` must not be a constant")
+        for what, names in (("inputs", self.inputs), ("nodes", tuple(node.name for node in self.nodes))):
+            twice = next((name for name, times in Counter(names).items() if times > 1), None)
+            if twice is not None:
+                raise ModelError(f"two {what} are called `{twice}`")
 
     def inputs_of(self, node: Node) -> list[Tensor]:
         """Return the input tensors of `node`, in order."""

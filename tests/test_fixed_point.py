@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import pathlib
 import re
@@ -156,7 +157,7 @@ def examples_of(kind) -> dict[str, str]:
     tree = ast.parse(pathlib.Path(formats.__file__).read_text())
     (body,) = [node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind.__name__]
     docs = {}
-    for member, doc in zip(body, body[1:], strict=False):
+    for member, doc in itertools.pairwise(body):
         if isinstance(member, ast.Assign) and isinstance(doc, ast.Expr):
             docs[member.targets[0].id] = doc.value.value
     return docs
