@@ -1,0 +1,190 @@
+"""`Lowering`: the state of one compilation, and the small language that the rules are written in.
+
+Every value of the file is one of three things: the name of a program tensor (`str`), quantized constant
+values (`Grid`), or a plain constant array. Rules ask for what they need and get it, or raise an error
+that says what is wrong; `naming` puts the node in front.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from mfsim.builder import ProgramBuilder
+from mfsim.compiler.folding import fold
+from mfsim.compiler.graph import FileGraph, FileNode
+from mfsim.compiler.grid import Grid, exact_grid
+from mfsim.compiler.quantizer import Quantizer, quantizer_of
+from mfsim.errors import FormatError, MfsimError, ModelError
+from mfsim.formats import Format, Scale
+from mfsim.program import Tensor
+
+QUANT_OPS = ("Quant", "IntQuant")
+FLOAT_TYPES = (1, 10, 11, 16)
+"""Element types of `Cast` that leave the values of an activation as they are: float of 32, 16, 64 bits, bfloat16."""
+
+Value = str | Grid | np.ndarray
+
+
+def is_quant(node: FileNode) -> bool:
+    """Whether `node` is a quantizer of QONNX."""
+    return node.domain.startswith("qonnx.") and node.op in QUANT_OPS
+
+
+@contextlib.contextmanager
+def naming(node: FileNode) -> Iterator[None]:
+    """Raise errors of mfsim again with the node in front, unless they name a node already."""
+    try:
+        yield
+    except MfsimError as error:
+        if str(error).startswith("node `"):
+            raise
+        raise type(error)(f"{node.shown}: {error}") from error
+
+
+class Lowering:
+    """Values by name, the builder, and what the rules ask for.
+
+    Attributes
+    ----------
+    graph : the file.
+    builder : receives tensors and nodes.
+    values : what each name of the file is.
+    done : nodes that need no rule any more: evaluated, or taken in by another rule (a bias).
+    input_quants : quantizers whose codes are what the program is fed with.
+    """
+
+    def __init__(self, graph: FileGraph) -> None:
+        self.graph = graph
+        self.builder = ProgramBuilder()
+        self.values: dict[str, Value] = dict(graph.constants)
+        self.done: set[FileNode] = set()
+        self.input_quants: set[FileNode] = set()
+        self._constants: dict[tuple, str] = {}
+
+    # What an input is.
+
+    def value(self, node: FileNode, k: int) -> Value | None:
+        """Return input `k`, or None where it is left out."""
+        if k >= len(node.inputs) or not node.inputs[k]:
+            return None
+        if node.inputs[k] not in self.values:
+            raise ModelError(f"input `{node.inputs[k]}` must be constant")
+        return self.values[node.inputs[k]]
+
+    def is_activation(self, node: FileNode, k: int) -> bool:
+        """Whether input `k` is an activation."""
+        return isinstance(self.value(node, k), str)
+
+    def tensor(self, node: FileNode, k: int) -> Tensor:
+        """Return the program tensor of input `k`, which must be an activation."""
+        value = self.value(node, k)
+        if not isinstance(value, str):
+            raise ModelError(f"input {k} must be an activation, not {self.shown(node, k)}")
+        return self.builder.tensors[value]
+
+    def array(self, node: FileNode, k: int, what: str) -> np.ndarray | None:
+        """Return input `k`, which must be constant, as an array of values; None where it is left out."""
+        value = self.value(node, k)
+        if isinstance(value, str):
+            raise ModelError(f"{what} must be constant, not the activation `{node.inputs[k]}`")
+        return value.values() if isinstance(value, Grid) else value
+
+    def ints(self, node: FileNode, k: int, what: str) -> tuple[int, ...] | None:
+        """Return input `k`, which must be constant, as ints; None where it is left out."""
+        values = self.array(node, k, what)
+        return None if values is None else tuple(int(v) for v in values.reshape(-1))
+
+    def grid(self, node: FileNode, k: int, what: str) -> Grid:
+        """Return the quantized constant of input `k`."""
+        value = self.value(node, k)
+        if not isinstance(value, Grid):
+            raise ModelError(f"{what} must come from a Quant, not from {self.shown(node, k)}")
+        return value
+
+    def on_grid(self, node: FileNode, k: int, exponents: np.ndarray | int, what: str) -> np.ndarray:
+        """Return the codes of constant input `k` on a grid; a `FormatError` says which value lies beside it."""
+        value = self.value(node, k)
+        try:
+            return (
+                value.at(exponents)
+                if isinstance(value, Grid)
+                else exact_grid(self.array(node, k, what), exponents).codes
+            )
+        except FormatError as error:
+            raise FormatError(
+                f"{what} `{node.inputs[k]}` must be quantized on the grid of what it meets: {error}"
+            ) from error
+
+    def shown(self, node: FileNode, k: int) -> str:
+        """Return how an error names input `k`."""
+        value = self.value(node, k)
+        if value is None:
+            return "nothing"
+        if isinstance(value, str):
+            return f"the activation `{node.inputs[k]}`"
+        return f"the {'quantized constant' if isinstance(value, Grid) else 'constant'} `{node.inputs[k]}`"
+
+    # What a rule makes.
+
+    def constant(self, name: str, codes: np.ndarray, scale: Scale, format_: Format | None = None) -> str:
+        """Add a constant, once for equal ones of the same name, and return its name."""
+        key = (name, codes.shape, codes.tobytes(), scale, format_)
+        if key not in self._constants:
+            self._constants[key] = self.builder.constant(name, codes, format_, scale)
+        return self._constants[key]
+
+    def emit(
+        self,
+        node: FileNode,
+        op: str,
+        inputs: Sequence[str],
+        attributes: Mapping[str, object] | None = None,
+        *,
+        output: str | None = None,
+    ) -> str:
+        """Add a node of the program whose output is the node's first output, or the value `output` of the file."""
+        name = node.outputs[0] if output is None else output
+        self.values[name] = self.builder.node(op, inputs, attributes, name=node.name, layer=node.layer, outputs=[name])
+        return name
+
+    def inner(
+        self, node: FileNode, op: str, inputs: Sequence[str], attributes: Mapping[str, object] | None = None
+    ) -> str:
+        """Add a node of the program whose output only another node of the same rule reads; return its name."""
+        return self.builder.node(op, inputs, attributes, name=node.name, layer=node.layer)
+
+    def alias(self, node: FileNode, value: Value) -> None:
+        """Let the node's output be `value` itself."""
+        self.values[node.outputs[0]] = value
+
+    # Constants.
+
+    def fold(self, node: FileNode) -> bool:
+        """Evaluate `node` if all its inputs are constants and it can be; whether it was."""
+        inputs = [self.values.get(name) if name else None for name in node.inputs]
+        if any(
+            isinstance(value, str) or (value is None and name) for value, name in zip(inputs, node.inputs, strict=True)
+        ):
+            return False
+        with naming(node):
+            if is_quant(node) and isinstance(inputs[0], np.ndarray):
+                results = [self.quantizer(node).of_constant(inputs[0])]
+            else:
+                results = fold(node, inputs, self.graph.opset)
+        if results is None:
+            return False
+        self.values.update(zip(node.outputs, results, strict=True))
+        self.done.add(node)
+        return True
+
+    def quantizer(self, node: FileNode) -> Quantizer:
+        """Return what a Quant node says."""
+        names = ("the scale", "the zero point", "the bit width")
+        parameters = [self.array(node, k + 1, what) for k, what in enumerate(names)]
+        for what, value in zip(names, parameters, strict=True):
+            if value is None:
+                raise ModelError(f"{what} is missing")
+        return quantizer_of(node, *parameters)

@@ -1,0 +1,112 @@
+"""Read an ONNX file, with its external data, without trusting it.
+
+A file is a stranger: it may be missing, empty, cut off, of another kind, or point at files that it has
+no business to read. Each of these is one sentence here; nothing behind this door sees them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pathlib
+from collections.abc import Iterator
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from mfsim.errors import ModelError
+
+
+def read_model(source: str | os.PathLike | onnx.ModelProto) -> onnx.ModelProto:
+    """Return the model of a file, every tensor with its data inside.
+
+    Parameters
+    ----------
+    source : path of an ONNX file, or a ModelProto (which is not changed)
+
+    Raises
+    ------
+    ModelError
+        If the file is missing, empty, truncated or no ONNX file, holds no graph, or keeps data in a
+        file that is missing, too short, or outside the folder of the model.
+    """
+    if isinstance(source, onnx.ModelProto):
+        model, folder, shown = onnx.ModelProto(), None, "the model"
+        model.CopyFrom(source)
+    else:
+        path = pathlib.Path(source)
+        model, folder, shown = _parsed(path), path.parent, f"model file `{path}`"
+    if not model.HasField("graph") or not model.graph.output:
+        raise ModelError(f"{shown} holds no graph with an output")
+    for tensor in _tensors(model.graph):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            _bring_in(tensor, folder)
+    return model
+
+
+def source_digest(model: onnx.ModelProto) -> str:
+    """Return a sha256 over all of a model whose data are inside."""
+    return hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest()
+
+
+def _parsed(path: pathlib.Path) -> onnx.ModelProto:
+    if path.is_dir():
+        raise ModelError(f"`{path}` is a folder, not a model file")
+    if not path.exists():
+        raise ModelError(f"model file `{path}` does not exist")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"model file `{path}` cannot be read: {error.strerror}") from error
+    if not data:
+        raise ModelError(f"model file `{path}` is empty")
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+    except DecodeError as error:
+        raise ModelError(f"model file `{path}` is truncated or no ONNX file") from error
+    return model
+
+
+def _tensors(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    yield from graph.initializer
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                yield attribute.t
+            yield from attribute.tensors
+
+
+def _bring_in(tensor: onnx.TensorProto, folder: pathlib.Path | None) -> None:
+    """Move the external data of `tensor` into it."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    location = entries.get("location", "")
+    what = f"tensor `{tensor.name}` keeps its data in the file `{location}`"
+    if folder is None:
+        raise ModelError(f"{what}, which cannot be found for a model without a path; compile the model's file")
+    home = folder.resolve()
+    target = (home / location).resolve()
+    if not location or pathlib.PurePath(location).is_absolute() or not target.is_relative_to(home):
+        raise ModelError(f"{what}, which lies outside the folder of the model")
+    if not target.is_file():
+        raise ModelError(f"{what}, which does not exist beside the model")
+    offset, length = _number(entries, "offset", what), _number(entries, "length", what)
+    try:
+        with target.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            length = max(size - offset, 0) if "length" not in entries else length
+            if offset + length > size:
+                raise ModelError(f"{what}, which has {size} bytes and should have {offset + length}")
+            file.seek(offset)
+            tensor.raw_data = file.read(length)
+    except OSError as error:
+        raise ModelError(f"{what}, which cannot be read: {error.strerror}") from error
+    tensor.ClearField("data_location")
+    del tensor.external_data[:]
+
+
+def _number(entries: dict[str, str], key: str, what: str) -> int:
+    text = entries.get(key, "0")
+    if not text.isdecimal():
+        raise ModelError(f"{what}, with the {key} {text!r}, which is no number")
+    return int(text)

@@ -1,0 +1,41 @@
+"""Conv: dense 2-D convolution. MFConv: the same with the MF operator, whose bias is an Add right behind."""
+
+from __future__ import annotations
+
+from mfsim.compiler.bias import accumulator_scale, following_bias, own_bias
+from mfsim.compiler.graph import FileNode
+from mfsim.compiler.lowering import Lowering
+from mfsim.compiler.rules.matmul import mf_attributes
+from mfsim.compiler.windows import plane, window
+from mfsim.errors import ShapeError, UnsupportedOpError
+
+
+def conv(lowering: Lowering, node: FileNode) -> None:
+    """Conv and MFConv with quantized constant weights [O, C / groups, kh, kw]."""
+    mf = node.op == "MFConv"
+    x = lowering.tensor(node, 0)
+    weights = lowering.grid(node, 1, "the weights")
+    if len(x.shape) != 4 or weights.codes.ndim != 4:
+        raise ShapeError(f"x and the weights must have 4 axes, not {len(x.shape)} and {weights.codes.ndim}")
+    if weights.scale.axis not in (None, 0):
+        raise UnsupportedOpError("the weights must have one scale, or one for each output channel")
+    attributes = window(node, weights.codes.shape[2:]) | {"groups": int(node.get("group", 1))}
+    kernel = attributes.pop("kernel")
+    outputs = weights.codes.shape[0]
+    shape = (
+        1,
+        outputs,
+        *plane(x.shape[2:], kernel, attributes["strides"], attributes["pads"], attributes["dilations"]),
+    )
+    scale = accumulator_scale(x, weights.scale, mf)
+    w = lowering.constant(node.inputs[1], weights.codes, weights.scale, weights.format)
+    bias, output = own_bias(lowering, node, 2, scale, outputs), node.outputs[0]
+    if bias is None:
+        bias, output = following_bias(lowering, node, shape, 1, scale)
+    op = "conv2d"
+    if mf:
+        op, attributes = "mf_conv2d", attributes | mf_attributes(node)
+    lowering.emit(node, op, [x.name, w, *([bias] if bias else [])], attributes, output=output)
+
+
+RULES = {("", "Conv"): conv, ("org.mfsim", "MFConv"): conv}

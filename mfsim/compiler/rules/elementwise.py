@@ -1,0 +1,42 @@
+"""Relu, Neg, Abs, Sign: one op of the program each. Identity and casts between float types: nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfsim.compiler.graph import FileNode
+from mfsim.compiler.lowering import FLOAT_TYPES, Lowering
+from mfsim.errors import UnsupportedOpError
+
+UNARY = {"Relu": ("relu", {}), "Neg": ("neg", {}), "Abs": ("abs", {}), "Sign": ("sign", {"sign_zero": 0})}
+
+
+def unary(lowering: Lowering, node: FileNode) -> None:
+    """Emit the op and the attributes of `UNARY`."""
+    op, attributes = UNARY[node.op]
+    lowering.emit(node, op, [lowering.tensor(node, 0).name], attributes)
+
+
+def identity(lowering: Lowering, node: FileNode) -> None:
+    """Let the output be the input."""
+    lowering.alias(node, lowering.value(node, 0))
+
+
+def cast(lowering: Lowering, node: FileNode) -> None:
+    """Let the output be the input, if the type is a float one."""
+    if node.get("to") not in FLOAT_TYPES:
+        raise UnsupportedOpError("an activation can only be cast to a float type; a Quant says how it is rounded")
+    identity(lowering, node)
+
+
+def cast_like(lowering: Lowering, node: FileNode) -> None:
+    """Let the output be the input, a plain constant as float32: the type of every activation."""
+    value = lowering.value(node, 0)
+    lowering.alias(node, value.astype(np.float32) if isinstance(value, np.ndarray) else value)
+
+
+RULES = {("", op): unary for op in UNARY} | {
+    ("", "Identity"): identity,
+    ("", "Cast"): cast,
+    ("", "CastLike"): cast_like,
+}

@@ -1,0 +1,76 @@
+"""MatMul, Gemm: dense matrix products. MFMatMul: the same with the MF operator.
+
+Weights are a quantized constant [K, O], or for MatMul and MFMatMul a second activation. The bias of a
+Gemm is its third input, else an Add of a constant right behind.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfsim.compiler.bias import accumulator_scale, following_bias, own_bias
+from mfsim.compiler.graph import FileNode
+from mfsim.compiler.grid import Grid
+from mfsim.compiler.lowering import Lowering
+from mfsim.errors import ShapeError, UnsupportedOpError
+from mfsim.formats import Scale
+from mfsim.program import Tensor
+
+MF = ("form", "sign_zero", "grid")
+
+
+def mf_attributes(node: FileNode) -> dict[str, object]:
+    """Return the attributes that every MF product has, as far as the node has them."""
+    return {name: node.attributes[name] for name in MF if name in node.attributes}
+
+
+def matmul(lowering: Lowering, node: FileNode) -> None:
+    """MatMul and MFMatMul."""
+    mf = node.op == "MFMatMul"
+    op, attributes = ("mf_matmul", mf_attributes(node)) if mf else ("matmul", {})
+    x = lowering.tensor(node, 0)
+    if lowering.is_activation(node, 1):
+        lowering.emit(node, op, [x.name, lowering.tensor(node, 1).name], attributes)
+        return
+    weights = lowering.grid(node, 1, "the weights")
+    shape, scale = product(x, weights, mf)
+    w = lowering.constant(node.inputs[1], weights.codes, weights.scale, weights.format)
+    bias, output = following_bias(lowering, node, shape, len(shape) - 1, scale)
+    lowering.emit(node, op, [x.name, w, *([bias] if bias else [])], attributes, output=output)
+
+
+def gemm(lowering: Lowering, node: FileNode) -> None:
+    """Gemm without factors: x @ W + b, with W perhaps stored transposed."""
+    if node.get("transA", 0):
+        raise UnsupportedOpError("`transA` must be 0, because axis 0 is the batch")
+    for factor in ("alpha", "beta"):
+        if node.get(factor, 1.0) != 1.0:
+            raise UnsupportedOpError(
+                f"`{factor}` must be 1, not {node.get(factor):g}; fold it into the weights before quantization"
+            )
+    x = lowering.tensor(node, 0)
+    if len(x.shape) != 2:
+        raise ShapeError(f"x must have the shape [batch, K], not {len(x.shape)} axes")
+    weights = lowering.grid(node, 1, "the weights")
+    if node.get("transB", 0):
+        weights = Grid(weights.codes.T, weights.exponents.T, weights.format)
+    shape, scale = product(x, weights, False)
+    w = lowering.constant(node.inputs[1], np.ascontiguousarray(weights.codes), weights.scale, weights.format)
+    bias, output = own_bias(lowering, node, 2, scale, shape[-1]), node.outputs[0]
+    if bias is None:
+        bias, output = following_bias(lowering, node, shape, 1, scale)
+    lowering.emit(node, "matmul", [x.name, w, *([bias] if bias else [])], output=output)
+
+
+def product(x: Tensor, weights: Grid, mf: bool) -> tuple[tuple[int, ...], Scale]:
+    """Return the output shape and the accumulator's scale of a product with constant weights."""
+    if weights.codes.ndim != 2 or x.shape[-1] != weights.codes.shape[0]:
+        raise ShapeError(
+            f"x must end in K and constant weights must be [K, O], not {x.shape} and {weights.codes.shape}"
+        )
+    if weights.scale.axis == 0:
+        raise UnsupportedOpError("the weights must have one scale, or one for each output, not for each input")
+    return (*x.shape[:-1], weights.codes.shape[1]), accumulator_scale(x, weights.scale, mf)
+
+
+RULES = {("", "MatMul"): matmul, ("", "Gemm"): gemm, ("org.mfsim", "MFMatMul"): matmul}

@@ -1,0 +1,27 @@
+"""Shift, and Mul and Div by constant powers of two: a change of scale, nothing is computed."""
+
+from __future__ import annotations
+
+from mfsim.compiler.broadcast import along_axis
+from mfsim.compiler.graph import FileNode
+from mfsim.compiler.grid import exponents_of
+from mfsim.compiler.lowering import Lowering
+from mfsim.errors import UnsupportedOpError
+
+
+def shift(lowering: Lowering, node: FileNode) -> None:
+    """Move the scale by the exponents of the gain."""
+    k = 1 if node.op == "Mul" and not lowering.is_activation(node, 0) else 0
+    x = lowering.tensor(node, k)
+    if lowering.is_activation(node, 1 - k):
+        raise UnsupportedOpError(
+            "two activations are multiplied or divided; the MF operator (org.mfsim::MFMul) needs no multiplication"
+        )
+    gain, axis = along_axis(lowering.array(node, 1 - k, "the gain"), x.shape, "the gain")
+    exponents = exponents_of(gain, "the gain")
+    if node.op == "Div":
+        exponents = -exponents
+    lowering.emit(node, "shift", [x.name], {"exponents": tuple(int(e) for e in exponents), "axis": axis})
+
+
+RULES = {("org.mfsim", "Shift"): shift, ("", "Mul"): shift, ("", "Div"): shift}

@@ -1,0 +1,12 @@
+"""Run integer programs bit for bit: codes in, codes out, with what was observed on the way.
+
+Needs neither torch nor ONNX; the kernels of an op are imported when a program with it runs.
+"""
+
+from __future__ import annotations
+
+from mfsim.simulate.inputs import quantize_input
+from mfsim.simulate.run import Simulation, simulate
+from mfsim.simulate.values import accuracy, dequantized
+
+__all__ = ["Simulation", "accuracy", "dequantized", "quantize_input", "simulate"]

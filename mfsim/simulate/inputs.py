@@ -1,0 +1,106 @@
+"""What a program is fed with: codes, checked; or real values, quantized as the file says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mfsim.errors import DataError, ShapeError, did_you_mean
+from mfsim.fixed_point import quantize
+from mfsim.program import Program, Tensor
+
+Inputs = np.ndarray | Mapping[str, np.ndarray]
+
+
+def by_name(program: Program, inputs: Inputs) -> dict[str, np.ndarray]:
+    """Return one array for each input of `program`, all of one batch size, in the program's order.
+
+    Raises
+    ------
+    DataError
+        If an input is missing or unknown, or the batch sizes differ.
+    ShapeError
+        If an array has not the shape of its input.
+    """
+    if isinstance(inputs, Mapping):
+        given = {name: np.asanyarray(values) for name, values in inputs.items()}
+    elif len(program.inputs) == 1:
+        given = {program.inputs[0]: np.asanyarray(inputs)}
+    else:
+        raise DataError(f"this program has {len(program.inputs)} inputs, {_listed(program)}; give a dict of them")
+    for name in given:
+        if name not in program.inputs:
+            raise DataError(
+                f"the program has no input `{name}`{did_you_mean(name, program.inputs)}; it has {_listed(program)}"
+            )
+    for name in program.inputs:
+        if name not in given:
+            raise DataError(f"the input `{name}` is missing")
+        shape = program.tensors[name].shape[1:]
+        if given[name].ndim < 1 or given[name].shape[1:] != shape:
+            wanted = ", ".join(["batch", *map(str, shape)])
+            raise ShapeError(f"the input `{name}` must have the shape ({wanted}), not {given[name].shape}")
+    sizes = {name: len(given[name]) for name in program.inputs}
+    if len(set(sizes.values())) > 1:
+        raise DataError(
+            f"all inputs must have one batch size, not {', '.join(f'{n} in `{k}`' for k, n in sizes.items())}"
+        )
+    return {name: given[name] for name in program.inputs}
+
+
+def check_codes(tensor: Tensor, codes: np.ndarray) -> None:
+    """Raise `DataError` unless `codes` are integers inside the proved range of an input."""
+    if codes.dtype.kind not in "iu":
+        raise DataError(
+            f"the input `{tensor.name}` must be integer codes, not {codes.dtype}; use quantize_input for real values"
+        )
+    axis = tensor.range.axis
+    rows = codes.reshape(1, -1) if axis is None else np.moveaxis(codes, axis, 0).reshape(codes.shape[axis], -1)
+    if codes.size:
+        for row, low, high in zip(rows, tensor.range.lo, tensor.range.hi, strict=True):
+            lo, hi = int(row.min()), int(row.max())
+            if lo < low or hi > high:
+                raise DataError(
+                    f"the codes of input `{tensor.name}` must be in {low}..{high}, of its word {tensor.format}, and reach {lo}..{hi}"
+                )
+
+
+def quantize_input(program: Program, images: Inputs) -> np.ndarray | dict[str, np.ndarray]:
+    """Return the codes of real inputs: rounded as the file's first Quant does, saturated to the input's word.
+
+    Parameters
+    ----------
+    program : Program
+    images : floating-point array [batch, ...], or a dict of them by input name
+
+    Returns
+    -------
+    int64 array, or a dict of them where a dict was given
+
+    Raises
+    ------
+    DataError
+        If the values are not floating-point or not finite, or an input is missing or unknown.
+    ShapeError
+        If an array has not the shape of its input.
+    """
+    made = {name: _codes(program, name, values) for name, values in by_name(program, images).items()}
+    return made if isinstance(images, Mapping) else made[program.inputs[0]]
+
+
+def _codes(program: Program, name: str, values: np.ndarray) -> np.ndarray:
+    tensor = program.tensors[name]
+    if values.dtype.kind != "f":
+        raise DataError(f"the input `{name}` must be floating-point values, not {values.dtype}")
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        at = int(np.argwhere(wrong)[0][0])
+        raise DataError(f"sample {at} of input `{name}` holds {'NaN' if np.isnan(values[at]).any() else 'infinity'}")
+    rounding = program.metadata.get(f"input.{name}.rounding", "half_even")
+    codes = quantize(values, tensor.scale, tensor.format, rounding=rounding)
+    return np.clip(codes, tensor.range.low, tensor.range.high)
+
+
+def _listed(program: Program) -> str:
+    return ", ".join(f"`{name}`" for name in program.inputs)

@@ -1,0 +1,194 @@
+"""`simulate`: a program on a batch of codes, in chunks, on several threads, in bounded memory.
+
+Chunks never meet: each runs the whole program on its own samples, so the codes do not depend on how
+a batch is cut or how many threads there are. A buffer is let go after its last use; what is asked for is
+copied out where it appears. Memory is that of the chunks in work, and of the results.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mfsim.errors import DataError, did_you_mean
+from mfsim.program import Program
+from mfsim.simulate.inputs import Inputs, by_name, check_codes
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What a simulation found.
+
+    Attributes
+    ----------
+    samples : how many samples ran.
+    outputs : int64 codes [samples, ...] of each output.
+    observed : least and greatest code of every activation; empty without `observe` or samples.
+    overflows : how many codes did not fit, for each node that can overflow.
+    kept : int64 codes [samples, ...] of the tensors that were asked for.
+    """
+
+    samples: int
+    outputs: dict[str, np.ndarray]
+    observed: dict[str, tuple[int, int]] = field(default_factory=dict)
+    overflows: dict[str, int] = field(default_factory=dict)
+    kept: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def output(self) -> np.ndarray:
+        """The codes of the only output; a `DataError` if there are several."""
+        if len(self.outputs) != 1:
+            raise DataError(f"the program has the outputs {', '.join(self.outputs)}; choose one of `outputs`")
+        return next(iter(self.outputs.values()))
+
+
+def simulate(
+    program: Program,
+    inputs: Inputs,
+    *,
+    batch_size: int = 64,
+    threads: int | None = None,
+    observe: bool = False,
+    keep: Collection[str] = (),
+    trace: str | os.PathLike | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Simulation:
+    """Run `program` and return its output codes and what was observed.
+
+    Parameters
+    ----------
+    program : Program
+    inputs : integer array [batch, ...] for a program of one input, or a dict of them by name
+        Codes in the proved range of each input; `quantize_input` makes them. The batch may be empty.
+    batch_size : samples of one chunk, at least 1
+    threads : chunks in work at a time, at least 1; the number of usable cores by default
+    observe : whether to find the least and greatest code of every activation
+    keep : names of activations whose codes are returned in `kept`
+    trace : folder for golden vectors of every tensor (see `mfsim.rtl_models.vectors`)
+    progress : called with (samples done, samples in all) after each chunk
+
+    Returns
+    -------
+    Simulation
+        The same for any `batch_size` and `threads`.
+
+    Raises
+    ------
+    DataError, ShapeError
+        If inputs, options or names do not suit the program.
+    """
+    for name, value in (("batch_size", batch_size), ("threads", 1 if threads is None else threads)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise DataError(f"`{name}` must be an integer of at least 1, not {value!r}")
+    keep = (keep,) if isinstance(keep, str) else tuple(keep)
+    for name in keep:
+        if name not in program.tensors or program.tensors[name].is_constant:
+            raise DataError(f"the program has no activation `{name}`{did_you_mean(name, program.tensors)}")
+    arrays = by_name(program, inputs)
+    for name, codes in arrays.items():
+        check_codes(program.tensors[name], codes)
+    samples = len(next(iter(arrays.values()))) if arrays else 0
+    results = {
+        name: np.empty((samples, *program.tensors[name].shape[1:]), np.int64) for name in (*program.outputs, *keep)
+    }
+    executor = _Executor(program)
+    observed: dict[str, tuple[int, int]] = {}
+    overflows = dict.fromkeys(executor.overflowing(arrays), 0)
+    with contextlib.ExitStack() as stack:
+        writer = stack.enter_context(_writer(trace, program, samples)) if trace is not None else None
+
+        def chunk(start: int) -> tuple[int, dict[str, int], dict[str, tuple[int, int]]]:
+            seen: dict[str, tuple[int, int]] = {}
+
+            def visit(name: str, codes: np.ndarray) -> None:
+                if name in results:
+                    results[name][start : start + len(codes)] = codes
+                if observe and codes.size:
+                    seen[name] = int(codes.min()), int(codes.max())
+                if writer is not None:
+                    writer.put(name, start, codes)
+
+            stop = min(start + batch_size, samples)
+            return stop - start, executor.run({k: a[start:stop] for k, a in arrays.items()}, visit), seen
+
+        done = 0
+        for count, events, seen in _mapped(stack, chunk, range(0, samples, batch_size), threads or _cores()):
+            done += count
+            for name, number in events.items():
+                overflows[name] += number
+            for name, (lo, hi) in seen.items():
+                low, high = observed.get(name, (lo, hi))
+                observed[name] = min(lo, low), max(hi, high)
+            if progress is not None:
+                progress(done, samples)
+    return Simulation(
+        samples,
+        {name: results[name] for name in program.outputs},
+        observed,
+        overflows,
+        {name: results[name] for name in keep},
+    )
+
+
+def _mapped(stack: contextlib.ExitStack, function: Callable, starts: range, threads: int):
+    """Yield `function` of each start, in order; what has not begun when an error comes never does."""
+    if threads == 1 or len(starts) <= 1:
+        yield from map(function, starts)
+        return
+    pool = ThreadPoolExecutor(min(threads, len(starts)), thread_name_prefix="mfsim")
+    stack.callback(pool.shutdown, cancel_futures=True)
+    yield from pool.map(function, starts)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _writer(folder: str | os.PathLike, program: Program, samples: int) -> contextlib.AbstractContextManager:
+    return importlib.import_module("mfsim.rtl_models.vectors").VectorWriter(folder, program, samples)
+
+
+class _Executor:
+    """The kernels of a program, its constants, and after which node each buffer is let go."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        # Writable copies: kernels are compiled for one kind of array.
+        self.constants = {
+            name: np.array(tensor.codes) for name, tensor in program.tensors.items() if tensor.is_constant
+        }
+        self.kernels = [importlib.import_module(f"mfsim.kernels.{node.op}").run for node in program.nodes]
+        last = {name: k for k, node in enumerate(program.nodes) for name in (*node.outputs, *node.inputs)}
+        self.released: list[list[str]] = [[] for _ in program.nodes]
+        for name, k in last.items():
+            if name not in self.constants:
+                self.released[k].append(name)
+
+    def run(self, inputs: Mapping[str, np.ndarray], visit: Callable[[str, np.ndarray], None]) -> dict[str, int]:
+        """Run one chunk, show every activation to `visit`, and return the overflow events by node."""
+        batch = len(next(iter(inputs.values()))) if inputs else 0
+        buffers = self.constants | {name: np.ascontiguousarray(codes, dtype=np.int64) for name, codes in inputs.items()}
+        for name in inputs:
+            visit(name, buffers[name])
+        events = {}
+        for node, kernel, released in zip(self.program.nodes, self.kernels, self.released, strict=True):
+            outputs = [np.empty((batch, *tensor.shape[1:]), np.int64) for tensor in self.program.outputs_of(node)]
+            number = kernel([buffers[name] for name in node.inputs], node.attributes, outputs)
+            if number is not None:
+                events[node.name] = int(number)
+            for name, codes in zip(node.outputs, outputs, strict=True):
+                visit(name, codes)
+                buffers[name] = codes
+            for name in released:
+                del buffers[name]
+        return events
+
+    def overflowing(self, inputs: Mapping[str, np.ndarray]) -> list[str]:
+        """Return the nodes that can overflow, found by running an empty batch."""
+        return list(self.run({name: codes[:0] for name, codes in inputs.items()}, lambda name, codes: None))

@@ -1,0 +1,69 @@
+"""From codes back to what they mean: real values, and how often a classifier is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from mfsim.errors import DataError, did_you_mean
+from mfsim.fixed_point import dequantize
+from mfsim.program import Program
+from mfsim.simulate.inputs import by_name, quantize_input
+from mfsim.simulate.run import simulate
+
+
+def dequantized(program: Program, codes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the real values code * 2**exponent of tensors of `program`, by name, float64.
+
+    Exact for codes below 2**53; a `DataError` names a tensor that the program does not have.
+    """
+    for name in codes:
+        if name not in program.tensors:
+            raise DataError(f"the program has no tensor `{name}`{did_you_mean(name, program.tensors)}")
+    return {name: dequantize(values, program.tensors[name].scale) for name, values in codes.items()}
+
+
+def accuracy(
+    program: Program,
+    images: np.ndarray,
+    labels: np.ndarray,
+    *,
+    batch_size: int = 64,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> float:
+    """Return the fraction of `images` whose greatest logit is that of their label; of equal logits the first wins.
+
+    Parameters
+    ----------
+    program : of one input and one output [batch, classes]
+    images : floating-point array [batch, ...]
+    labels : integer array [batch]
+
+    Raises
+    ------
+    DataError
+        If the program is no classifier, there is no image, or images and labels differ in number.
+    """
+    if len(program.inputs) != 1 or len(program.outputs) != 1 or len(program.tensors[program.outputs[0]].shape) != 2:
+        raise DataError("accuracy needs a program of one input and one output [batch, classes]")
+    (values,) = by_name(program, images).values()
+    labels = np.asarray(labels)
+    if labels.shape != (len(values),) or not len(values):
+        raise DataError(
+            f"there must be one label for each of at least one image, not {labels.shape} for {len(values)} images"
+        )
+    result = simulate(
+        program, quantize_input(program, values), batch_size=batch_size, threads=threads, progress=progress
+    )
+    return float(np.mean(classes(program, result.output) == labels))
+
+
+def classes(program: Program, logits: np.ndarray) -> np.ndarray:
+    """Return the class of each row of logit codes [batch, classes], compared on one grid, exactly."""
+    scale = program.tensors[program.outputs[0]].scale
+    if scale.axis is None:
+        return np.argmax(logits, axis=1)
+    places = np.array([e - min(scale.exponents) for e in scale.exponents], dtype=object)
+    return np.argmax(logits.astype(object) << places, axis=1).astype(np.int64)
