@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mfsim.errors import FormatError, RangeError, ShapeError
-from mfsim.formats import Format, Scale
+from mfsim.formats import Format, Range, Scale
 from mfsim.ops.op import activation, constant
 from tests.ops.proving import compute, counted, prove, refusal
 
@@ -86,9 +88,19 @@ def test_words_of_192_bytes():
 def test_bias_widens_only_the_accumulator_that_it_starts():
     x = activation("x", (1,), Format(4), Scale.of(-2))
     w = constant("w", np.array([[3, 3]]), Format(4), Scale((-2, -5), 1))
-    bias = constant("b", np.array([0, 1000]), scale=Scale((-2, -5), 0))
     assert prove("mf_matmul", x, w).words == {"acc_x": Format(4), "acc_w": Format(3)}
-    assert prove("mf_matmul", x, w, bias).words == {"acc_x": Format(4), "acc_w": Format(11)}
+    for codes, words in (([1000, 0], (11, 3)), ([0, 1000], (4, 11))):
+        bias = constant("b", np.array(codes), scale=Scale((-2, -5), 0))
+        assert prove("mf_matmul", x, w, bias).words == {"acc_x": Format(words[0]), "acc_w": Format(words[1])}
+
+
+def test_dynamic_weights_are_bounded_by_term_and_by_output():
+    x = activation("x", (1, 2), Format(2, False))
+    w = activation("w", (2, 2), Format(4))
+    by_term = prove("matmul", x, replace(w, range=Range((-1, 0), (2, 7), 1)))
+    by_output = prove("matmul", x, replace(w, range=Range((-1, 0), (2, 7), 2)))
+    assert by_term.outputs[0].range == Range.of(-3, 27)
+    assert by_output.outputs[0].range == Range((-6, 0), (12, 42), 2)
 
 
 @pytest.mark.parametrize("length", [1, 5, 192])

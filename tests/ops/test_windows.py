@@ -49,6 +49,13 @@ def test_padding_adds_the_code_0_to_the_range():
     assert prove("conv2d", x, weights(1, 1, 1, 2), pads=(0, 0, 0, 1)).outputs[0].range == Range.of(0, 18)
 
 
+def test_greatest_code_has_the_range_of_its_channel():
+    x = replace(activation("x", (2, 2, 2), BYTE), range=Range((-9, 3), (-1, 50), 1))
+    assert prove("max_pool2d", x, kernel=(2, 2)).outputs[0].range == x.range
+    rows = replace(x, range=Range((-9, 3), (-1, 50), 2))
+    assert prove("max_pool2d", rows, kernel=(2, 2)).outputs[0].range == Range.of(-9, 50)
+
+
 def test_greatest_code_leaves_padding_out():
     x = [[[[-1, -2, -3], [-4, -5, -6], [-7, -8, -9]]]]
     attributes = {"kernel": (2, 2), "strides": (2, 2), "pads": (1, 1, 0, 0)}
