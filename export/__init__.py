@@ -8,6 +8,9 @@ from __future__ import annotations
 import importlib
 
 _HOME = {
+    "CheckReport": "check_report",
+    "Limits": "check_report",
+    "check": "check",
     "export_float": "exporter",
     "export_quantized": "exporter",
     "float_model": "exporter",

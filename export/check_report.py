@@ -1,0 +1,109 @@
+"""What `mfsim.export.check` found, and the limits that it was held against."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+from mfsim.analysis.error import ErrorFigures
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds that make a check pass.
+
+    Attributes
+    ----------
+    float_difference : largest difference of float.onnx on a sample, as a fraction of the largest output.
+    sign_ties : fraction of samples that may differ more because an operand's sign flipped within rounding of 0.
+    code_mismatches : output codes of model.onnx that may differ from the quantized torch model.
+    top1 : least top-1 agreement of the quantized with the float network, or None.
+    sqnr_db : least SQNR of each output of the quantized network, or None.
+    """
+
+    float_difference: float = 1e-5
+    sign_ties: float = 0.005
+    code_mismatches: int = 0
+    top1: float | None = None
+    sqnr_db: float | None = None
+
+
+@dataclass(frozen=True)
+class FloatParity:
+    """float.onnx against the float torch model; `worst` is a fraction of the largest output.
+
+    `ties` and `failures` are numbers of samples that differ by more than the limit, with and without a
+    sign that flipped within rounding of zero.
+    """
+
+    optimised: bool
+    samples: int
+    worst: float
+    ties: tuple[int, ...]
+    failures: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CodeParity:
+    """model.onnx against the quantized torch model: output codes that differ, and by how many LSB at most."""
+
+    optimised: bool
+    compared: int
+    mismatches: int
+    worst: int
+
+
+@dataclass(frozen=True)
+class LayerErrors:
+    """Error of the quantized against the float network: of an output, or of what a layer gives."""
+
+    name: str
+    figures: ErrorFigures
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """All results of a check; `passed` says whether they keep the limits, `reasons` why not."""
+
+    samples: int
+    limits: Limits
+    floats: tuple[FloatParity, ...]
+    codes: tuple[CodeParity, ...]
+    outputs: tuple[LayerErrors, ...]
+    layers: tuple[LayerErrors, ...]
+    reasons: tuple[str, ...] = field(default=())
+
+    @property
+    def passed(self) -> bool:
+        """Whether every limit is kept."""
+        return not self.reasons
+
+    def to_json(self) -> dict[str, object]:
+        """Return the report as `json.dumps` takes it."""
+        return {"passed": self.passed, **asdict(self)}
+
+
+def reasons(report: CheckReport) -> tuple[str, ...]:
+    """Return one sentence for each limit that `report` passes."""
+    limits, found = report.limits, []
+    for parity in report.floats:
+        where = f"float.onnx with optimisations {'on' if parity.optimised else 'off'}"
+        if parity.failures:
+            found.append(
+                f"{where} differs from the float model by more than {limits.float_difference:g} of the largest output "
+                f"on {len(parity.failures)} of {parity.samples} samples, first on sample {parity.failures[0]}"
+            )
+        if len(parity.ties) > limits.sign_ties * parity.samples:
+            found.append(f"{where} has {len(parity.ties)} sign ties in {parity.samples} samples; {limits.sign_ties:.2%} are allowed")
+    for parity in report.codes:
+        if parity.mismatches > limits.code_mismatches:
+            found.append(
+                f"model.onnx with optimisations {'on' if parity.optimised else 'off'} differs from the quantized model "
+                f"in {parity.mismatches} of {parity.compared} output codes, by up to {parity.worst} LSB"
+            )
+    for output in report.outputs:
+        top1, sqnr = output.figures.top1, output.figures.sqnr_db
+        if limits.top1 is not None and top1 is not None and top1 < limits.top1:
+            found.append(f"output `{output.name}` agrees with the float model in {top1:.2%} of the top classes; {limits.top1:.2%} are wanted")
+        if limits.sqnr_db is not None and sqnr is not None and sqnr < limits.sqnr_db:
+            found.append(f"output `{output.name}` has an SQNR of {sqnr:.1f} dB; {limits.sqnr_db:.1f} dB are wanted")
+    return tuple(found)
