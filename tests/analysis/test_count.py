@@ -9,13 +9,14 @@ import json
 import numpy as np
 import pytest
 
+from mfsim import ops
 from mfsim.analysis import count, strict_multiplication_free
 from mfsim.analysis.count import PRIMITIVES
 from mfsim.builder import ProgramBuilder
 from mfsim.errors import CountError
 from mfsim.formats import Format
 from mfsim.kernels import primitives
-from mfsim.ops.op import activation
+from mfsim.ops.op import Row, activation
 from tests.analysis.programs import mixed, one, with_unknown_op
 
 
@@ -121,6 +122,12 @@ def test_paper_rule_does_not_count_the_mf_operator():
     assert count(mixed(), rule="paper").by_layer() == {"mf": {}, "gain": {}, "act": {}, "head": {"mul": 32}}
 
 
+def test_paper_rule_counts_no_other_op_that_multiplies(monkeypatch):
+    row = Row("layer", "node", "wht", "mul", (8, 8), 5, "fixed")
+    monkeypatch.setitem(ops.REGISTRY, "wht", dataclasses.replace(ops.REGISTRY["wht"], count=lambda *_: [row]))
+    assert (count(one("wht", (8,))).total, count(one("wht", (8,)), rule="paper").total) == (5, 0)
+
+
 def test_unknown_rule():
     with pytest.raises(CountError, match=r"^`rule` must be one of full, paper, not 'papers'; did you mean `paper`\?$"):
         count(mixed(), rule="papers")
@@ -186,8 +193,6 @@ def test_uncounted_node_is_named_and_never_0():
 
 
 def test_op_without_a_count_is_not_counted_as_0(monkeypatch):
-    from mfsim import ops
-
     monkeypatch.setitem(ops.REGISTRY, "wht", dataclasses.replace(ops.REGISTRY["wht"], count=None))
     with pytest.raises(CountError, match=r"^node `node` of layer `layer` cannot be counted: op `wht` states no count$"):
         count(one("wht", (8,)))

@@ -70,6 +70,13 @@ def test_top1_agreement_is_only_for_rows_of_scores():
     assert compare(np.ones(4), np.ones(4)).top1 is None
 
 
+def test_top1_agreement_needs_scores_in_every_batch():
+    sums = ErrorSums()
+    sums.add(np.ones((2, 3, 4)), np.ones((2, 3, 4)))
+    sums.add(np.ones((2, 3)), np.ones((2, 3)))
+    assert sums.figures().top1 is None
+
+
 def test_batches_add_up_to_the_whole():
     rng = np.random.default_rng(0)
     reference = rng.normal(size=(60, 10))

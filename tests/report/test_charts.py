@@ -84,6 +84,10 @@ def test_negative_sqnr_goes_left_from_zero_in_the_colour_of_trouble():
     markup = pictures.errors("n", [layer(sqnr_db=-10.0, exact=False), layer(sqnr_db=30.0, exact=False)])
     assert widths_of(markup, "mul") == [25.0]
     assert widths_of(markup, "ratio") == [75.0]
+    assert re.findall(r'x="([\d.]+)%" y="\d+" width="[\d.]+%" height="12" class="(mul|ratio)"', markup) == [
+        ("0", "mul"),
+        ("25", "ratio"),
+    ]
 
 
 def test_operations_are_stacked_and_multiplications_are_named():
