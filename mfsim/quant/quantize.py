@@ -25,7 +25,7 @@ from mfsim.quant.layers import PRODUCTS, QuantProduct, Words
 from mfsim.quant.observe import Observed, observe
 from mfsim.quant.quantizers import ActivationQuant
 from mfsim.quant.recipe import MOST_BITS, NONE, PROVED, LayerRecipe, Recipe
-from mfsim.quant.scales import choose_exponent, weight_exponents
+from mfsim.quant.scales import Partner, choose_exponent, weight_exponents
 from mfsim.quant.transforms import QuantizedNetwork, QuantSoftThreshold, QuantWHT
 
 EXACT = (
@@ -173,9 +173,11 @@ def _options(path: str, kind: str, around: WHTLayer | None, words: LayerRecipe, 
     }
 
 
-def _set(quantizer: ActivationQuant, seen: Observed, method: str, headroom: int = 0) -> None:
+def _set(
+    quantizer: ActivationQuant, seen: Observed, method: str, headroom: int = 0, partner: Partner | None = None
+) -> None:
     lo, hi = (-(1 << (quantizer.bits - 1)), (1 << (quantizer.bits - 1)) - 1) if quantizer.signed else (0, (1 << quantizer.bits) - 1)
-    exponent = choose_exponent(seen.values, lo, hi, method, seen.largest)
+    exponent = choose_exponent(seen.values, lo, hi, method, seen.largest, partner)
     exponent = -(quantizer.bits - 1) if exponent is None else exponent + headroom
     quantizer.scale.fill_(2.0**exponent)
 
@@ -188,11 +190,10 @@ def _calibrate(
         layer, words = network.model.get_submodule(path), recipe.layer(path)
         if isinstance(layer, ActivationQuant):
             _set(layer, found, words.calibration)
+        elif isinstance(layer, QuantProduct):
+            _calibrate_product(layer, words, found)
         elif layer.input_quant is not None:
             _set(layer.input_quant, found, words.calibration)
-        if isinstance(layer, QuantProduct):
-            exponents = weight_exponents(layer.weight.detach().numpy(), words.weight, words.per_channel, words.calibration)
-            layer.weight_scale.copy_(torch.exp2(torch.from_numpy(exponents)).reshape(layer.weight_scale.shape))
     for path, layer in network.model.named_modules():
         if isinstance(layer, QuantSoftThreshold):
             layer.threshold_quant.scale.copy_(_scale_into(network.model, path, layer))
@@ -200,6 +201,19 @@ def _calibrate(
         _set(quantizer, found, "max", HEADROOM)
     if network.input_quant is not None:
         _set(network.input_quant, entrance, recipe.defaults.calibration)
+
+
+def _calibrate_product(layer: QuantProduct, words: LayerRecipe, found: Observed) -> None:
+    weight = layer.weight.detach().numpy()
+    if layer.multiplies:
+        x_partner = w_partner = None
+    else:
+        zero = layer.geometry["sign_zero"]
+        x_partner = Partner(float(np.mean(weight.astype(np.float64) ** 2)), zero)
+        w_partner = Partner(float(np.mean(found.values**2)), zero)
+    _set(layer.input_quant, found, words.calibration, partner=x_partner)
+    exponents = weight_exponents(weight, words.weight, words.per_channel, words.calibration, w_partner)
+    layer.weight_scale.copy_(torch.exp2(torch.from_numpy(exponents)).reshape(layer.weight_scale.shape))
 
 
 def _scale_into(model: nn.Module, path: str, layer: QuantSoftThreshold) -> torch.Tensor:

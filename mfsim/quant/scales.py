@@ -3,11 +3,17 @@
     max         the least e at which the largest magnitude still fits
     percentile  the least e at which 99.9 % of the values fit
     mse         of `max` and up to four finer ones, the one with the least mean squared error
+
+Behind an MF product the error of an operand has two parts: its own, and that of its sign, by which the
+other operand is multiplied. A small operand that is rounded to 0 loses the whole of the other one,
+so `mse` weighs wrong signs with the other operand's mean square, and chooses finer scales than it
+would for a dense product.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,14 +34,39 @@ def fitting_exponent(magnitude: float, hi: int) -> int | None:
     return exponent
 
 
-def squared_error(values: np.ndarray, exponent: int, lo: int, hi: int) -> float:
-    """Return the mean squared error of `values` rounded half-even and saturated to lo..hi codes of 2**exponent."""
+@dataclass(frozen=True)
+class Partner:
+    """The other operand of an MF product: its mean square, and the sign of 0."""
+
+    power: float
+    sign_zero: int
+
+    def signs(self, values: np.ndarray) -> np.ndarray:
+        """Return the signs of `values` as the product takes them."""
+        return np.sign(values) + self.sign_zero * (values == 0)
+
+
+def squared_error(values: np.ndarray, exponent: int, lo: int, hi: int, partner: Partner | None = None) -> float:
+    """Return the mean squared error of `values` rounded half-even and saturated to lo..hi codes of 2**exponent.
+
+    With a `partner` it is the error of an MF term, sign errors included.
+    """
     scale = math.ldexp(1.0, exponent)
     codes = np.clip(np.round(values / scale), lo, hi)
-    return float(np.mean((codes * scale - values) ** 2))
+    error = float(np.mean((codes * scale - values) ** 2))
+    if partner is not None:
+        error += partner.power * float(np.mean((partner.signs(codes) - partner.signs(values)) ** 2))
+    return error
 
 
-def choose_exponent(values: np.ndarray, lo: int, hi: int, method: str = "mse", largest: float | None = None) -> int | None:
+def choose_exponent(
+    values: np.ndarray,
+    lo: int,
+    hi: int,
+    method: str = "mse",
+    largest: float | None = None,
+    partner: Partner | None = None,
+) -> int | None:
     """Return the exponent for `values` in the word lo..hi, or None where all values are 0.
 
     Parameters
@@ -46,6 +77,8 @@ def choose_exponent(values: np.ndarray, lo: int, hi: int, method: str = "mse", l
     method : {"mse", "max", "percentile"}
     largest : float, optional
         The largest magnitude, where `values` is only a part of what was seen.
+    partner : Partner, optional
+        The other operand, where the values meet it in an MF product.
     """
     values = np.asarray(values, dtype=np.float64).reshape(-1)
     magnitudes = np.abs(values)
@@ -55,10 +88,12 @@ def choose_exponent(values: np.ndarray, lo: int, hi: int, method: str = "mse", l
     exponent = fitting_exponent(largest, hi)
     if exponent is None or method != "mse":
         return exponent
-    return min(range(exponent, exponent - FINER - 1, -1), key=lambda e: squared_error(values, e, lo, hi))
+    return min(range(exponent, exponent - FINER - 1, -1), key=lambda e: squared_error(values, e, lo, hi, partner))
 
 
-def weight_exponents(weight: np.ndarray, bits: int, per_channel: bool, method: str = "mse") -> np.ndarray:
+def weight_exponents(
+    weight: np.ndarray, bits: int, per_channel: bool, method: str = "mse", partner: Partner | None = None
+) -> np.ndarray:
     """Return the exponents of signed narrow weights [O, ...]: one int, or O of them.
 
     A channel of nothing but tiny or zero weights would get a scale so fine that every accumulator
@@ -66,11 +101,11 @@ def weight_exponents(weight: np.ndarray, bits: int, per_channel: bool, method: s
     """
     weight = np.asarray(weight, dtype=np.float64)
     hi = (1 << (bits - 1)) - 1
-    whole = choose_exponent(weight, -hi, hi, method)
+    whole = choose_exponent(weight, -hi, hi, method, partner=partner)
     if whole is None:
         whole = -(bits - 1)
     if not per_channel:
         return np.array(whole)
     floor = whole - (bits - 1)
-    chosen = [choose_exponent(channel, -hi, hi, method) for channel in weight.reshape(len(weight), -1)]
+    chosen = [choose_exponent(channel, -hi, hi, method, partner=partner) for channel in weight.reshape(len(weight), -1)]
     return np.array([whole if e is None else max(e, floor) for e in chosen])
