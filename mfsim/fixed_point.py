@@ -185,7 +185,7 @@ def requantize(
         "overflow": Overflow.parse(overflow).value,
     }
     lo, hi = (int(integers.min()), int(integers.max())) if integers.size else (0, 0)
-    operand = Tensor("codes", integers.shape, Format.of_range(lo, hi, "`codes`"), scale_from, Range.of(lo, hi))
+    operand = Tensor("codes", integers.shape, Format.of_range(lo, hi, "the widest code"), scale_from, Range.of(lo, hi))
     op = ops.get("requantize")
     complete = op.derived([operand], attributes)
     op.infer([operand], complete)

@@ -329,7 +329,7 @@ def test_dequantize_gives_the_nearest_double_past_53_bits():
         (
             lambda: requantize(np.array([-(2**63)]), Scale.of(0), Scale.of(1), Format(8)),
             RangeError,
-            "`codes` needs 64 bits for -9223372036854775808..-9223372036854775808, and at most 63 bits are possible",
+            "the widest code needs 64 bits for -9223372036854775808..-9223372036854775808, and at most 63 bits are possible",
         ),
     ],
 )

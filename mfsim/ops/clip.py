@@ -26,7 +26,7 @@ def infer(tensors, attributes):
         raise FormatError(f"`lo` of op `clip` must be at most `hi`, not {lo} with {hi}")
     if x.scale.axis is not None:
         raise FormatError(f"op `clip` needs one scale for the whole tensor, not {x.scale}; requantize first")
-    Format.of_range(min(lo, 0), max(hi, 0), "the bounds of op `clip`")
+    Format.of_range(min(lo, 0), max(hi, 0), "a bound of op `clip`")
     bounds = clamped_bounds("clip", pairs(x.range), lo, hi, attributes["clamp"])
     return Inference((result(x.shape, range_of(bounds, x.range.axis), x.scale, "clip"),), tight=True)
 

@@ -112,7 +112,9 @@ def test_soft_threshold_proves_the_range_of_each_channel():
     y = outcome("soft_threshold", x, t, axis=1)
     assert (y.range, y.scale) == (Range((-95, 0, 0), (-85, 0, 0), 1), Scale.of(-1))
     assert prove("soft_threshold", x, t, axis=1).words == {"magnitude": Format(7, False), "difference": Format(8)}
-    assert counted("soft_threshold", x, t, axis=1) == Counter({p: 6 for p in ("abs", "addsub", "cmp", "select", "neg")})
+    assert counted("soft_threshold", x, t, axis=1) == Counter(
+        dict.fromkeys(("abs", "addsub", "cmp", "select", "neg"), 6)
+    )
 
 
 X = activation("x", (2, 3), Format(8), Scale.of(-4))
@@ -142,7 +144,7 @@ PER_CHANNEL = activation("x", (2, 3), Format(8), Scale((-3, -4), 1))
             (X,),
             {"lo": 0, "hi": 2**63},
             RangeError,
-            "the bounds of op `clip` needs 64 bits for 0..9223372036854775808, and at most 63 bits are possible",
+            "a bound of op `clip` needs 64 bits for 0..9223372036854775808, and at most 63 bits are possible",
         ),
         (
             "accumulator",
