@@ -19,7 +19,7 @@ ROW_HEIGHT = 38
 BAR_HEIGHT = 12
 BAR_TOP = 19
 AXIS_HEIGHT = 24
-LONGEST_LABEL = 36
+LONGEST_LABEL = 40
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,10 @@ def _place(percentage: float) -> str:
 
 
 def _row(row: ChartRow, axis: Axis, top: int) -> Html:
-    label = row.label if len(row.label) <= LONGEST_LABEL else "…" + row.label[1 - LONGEST_LABEL :]
+    label = row.label
+    if len(label) > LONGEST_LABEL:
+        half = LONGEST_LABEL // 2
+        label = f"{label[: half - 1]}…{label[-half:]}"
     bars = []
     for bar in row.bars:
         left, right = axis.at(min(bar.start, bar.end)), axis.at(max(bar.start, bar.end))

@@ -22,6 +22,11 @@ def integer(value: int | None) -> str:
     return NONE if value is None else f"{value:,}".replace(",", THIN).replace("-", MINUS)
 
 
+def counted(number: int, thing: str) -> str:
+    """Return "1 node", "2 nodes"."""
+    return f"{integer(number)} {thing}{'' if number == 1 else 's'}"
+
+
 def percent(fraction: float | None) -> str:
     """Return a fraction in percent with two decimals."""
     return NONE if fraction is None else f"{100 * fraction:.2f}{THIN}%"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mfsim.report import contents, pictures
-from mfsim.report.figures import MINUS, data_size, integer, percent
+from mfsim.report.figures import MINUS, counted, data_size, integer, percent
 from mfsim.report.markup import Html, join, sentence, tag
 from mfsim.report.result import NetworkResult
 from mfsim.report.style import SCRIPT, STYLE
@@ -53,7 +53,7 @@ def _header(networks: Sequence[NetworkResult], title: str) -> Html:
     free = sum(network.multiplication_free for network in networks)
     equal = sum(network.bit_exact is True for network in networks)
     lead = (
-        f"{integer(len(networks))} network{'s' if len(networks) != 1 else ''}: {integer(free)} multiplication-free from input codes to output "
+        f"{counted(len(networks), 'network')}: {integer(free)} multiplication-free from input codes to output "
         f"codes, {integer(equal)} with every compared realisation equal bit for bit."
     )
     return tag("header", tag("p", "mfsim", class_="brand"), tag("h1", title), tag("p", lead, class_="lead"))
@@ -108,7 +108,7 @@ def _badges(network: NetworkResult) -> Html:
     if network.multiplication_free:
         first = ("multiplication-free", "good")
     elif network.multiplications:
-        first = (f"{integer(network.multiplications)} multiplications", "bad")
+        first = (counted(network.multiplications, "multiplication"), "bad")
     else:
         first = ("not proved multiplication-free", "bad")
     second = {True: ("bit-exact", "good"), False: ("mismatches", "bad"), None: ("parity not compared", "")}[
@@ -116,9 +116,9 @@ def _badges(network: NetworkResult) -> Html:
     ]
     badges = [first, second]
     if network.counts.uncounted:
-        badges.append((f"{integer(len(network.counts.uncounted))} nodes not counted", "bad"))
+        badges.append((counted(len(network.counts.uncounted), "node") + " not counted", "bad"))
     if network.words.overflows:
-        badges.append((f"{integer(network.words.overflows)} overflow events", ""))
+        badges.append((counted(network.words.overflows, "overflow event"), ""))
     return tag("ul", *(tag("li", text, class_=f"badge {kind}".strip()) for text, kind in badges), class_="badges")
 
 

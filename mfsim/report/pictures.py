@@ -20,7 +20,7 @@ GROUPS = (
 )
 """Colour class, legend, primitives: the primitives that one colour stands for."""
 
-SPREAD = 50
+SPREAD = 20
 """Totals further apart than this share no linear axis; the bars then show shares."""
 
 

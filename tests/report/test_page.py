@@ -113,7 +113,7 @@ def test_missing_results_are_dashes_and_no_picture_is_empty():
 def test_uncounted_nodes_are_named():
     network = result("odd", with_unknown_op(residual(), "mystery"), allow_uncounted=True)
     shown = " ".join(Outline(page([network], "t", "1")).text)
-    assert "1 nodes not counted" in shown
+    assert "1 node not counted" in shown
     assert "mystery" in shown
     assert "not proved multiplication-free" in shown
     assert "(incomplete)" in shown
