@@ -15,6 +15,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable
+from types import TracebackType
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def from_hex(text: bytes, word: Format) -> np.ndarray:
     if (nibbles > 15).any() or (codes >> word.bits).any():
         raise DataError(f"every line must be a code of {word.bits} bits")
     sign = 1 << (word.bits - 1)
-    return (codes ^ sign) - sign if word.signed else codes
+    return np.asarray((codes ^ sign) - sign if word.signed else codes, dtype=np.int64)
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
@@ -93,7 +94,7 @@ class VectorWriter:
     samples : number of samples that `put` will bring
     """
 
-    def __init__(self, folder: str | os.PathLike, program: Program, samples: int) -> None:
+    def __init__(self, folder: str | os.PathLike[str], program: Program, samples: int) -> None:
         self.folder, self.program, self.samples = pathlib.Path(folder), program, samples
         self._files = file_names(program.tensors)
         self._starts: dict[str, int] = {}
@@ -111,7 +112,9 @@ class VectorWriter:
             self._begin(tensor)
         return self
 
-    def __exit__(self, kind, error, trace) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         try:
             if kind is None:
                 (self._draft / INDEX).write_text(json.dumps(self._index(), indent=1) + "\n")
@@ -143,7 +146,7 @@ class VectorWriter:
 
     def _is_ours(self) -> bool:
         try:
-            return json.loads((self.folder / INDEX).read_text())["layout"] == LAYOUT
+            return bool(json.loads((self.folder / INDEX).read_text())["layout"] == LAYOUT)
         except (OSError, ValueError, KeyError, TypeError):
             return False
 
@@ -159,7 +162,7 @@ class VectorWriter:
         if tensor.codes is not None:
             self.put(tensor.name, 0, tensor.codes.reshape(1, *tensor.shape))
 
-    def _index(self) -> dict:
+    def _index(self) -> dict[str, object]:
         writers = {name: node for node in self.program.nodes for name in node.outputs}
         tensors = []
         for tensor in self.program.tensors.values():
@@ -183,7 +186,7 @@ class VectorWriter:
         return {"layout": LAYOUT, "program": self.program.digest(), "samples": self.samples, "tensors": tensors}
 
 
-def read_vectors(folder: str | os.PathLike) -> dict[str, np.ndarray]:
+def read_vectors(folder: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """Return the codes of every tensor in a folder of vectors, by name, read from the .hex files.
 
     Raises `DataError` if the folder holds no vectors or a file is missing or damaged.

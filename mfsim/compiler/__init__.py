@@ -25,7 +25,7 @@ FORMAT = "1"
 """Version of what the compiler makes of a file; it changes when a program of the same file may change."""
 
 
-def compile_model(source: str | os.PathLike | onnx.ModelProto) -> Program:
+def compile_model(source: str | os.PathLike[str] | onnx.ModelProto) -> Program:
     """Return the integer program of a quantized model.
 
     Parameters
@@ -61,7 +61,7 @@ def compile_model(source: str | os.PathLike | onnx.ModelProto) -> Program:
     return lowering.builder.finish(outputs, {"format": FORMAT, "source": source_digest(model)} | metadata)
 
 
-def load(source: str | os.PathLike | onnx.ModelProto) -> Program:
+def load(source: str | os.PathLike[str] | onnx.ModelProto) -> Program:
     """Return the program of a quantized model or of an integer.onnx, whichever the file is."""
     model = read_model(source)
     if any(entry.domain == INTEGER for entry in model.opset_import):

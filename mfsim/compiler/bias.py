@@ -25,7 +25,7 @@ def accumulator_scale(x: Tensor, w: Scale, joined: bool) -> Scale:
 
 def own_bias(lowering: Lowering, node: FileNode, k: int, scale: Scale, outputs: int) -> str | None:
     """Return the constant made of the bias in input `k` of a dense op, or None if it has none."""
-    value = lowering.array(node, k, "the bias")
+    value = lowering.optional_array(node, k, "the bias")
     if value is None:
         return None
     if value.size not in (1, outputs) or value.shape[-1:] not in ((), (1,), (outputs,)):

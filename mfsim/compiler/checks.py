@@ -44,7 +44,7 @@ def check_domains(model: onnx.ModelProto) -> int:
             )
     if model.graph.sparse_initializer:
         raise ModelError("sparse initializers are not supported; store them as dense ones")
-    return versions[STANDARD]
+    return int(versions[STANDARD])
 
 
 def check_numbers(graph: FileGraph) -> None:

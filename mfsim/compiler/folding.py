@@ -8,6 +8,9 @@ they, too, may only be moved.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
@@ -29,7 +32,7 @@ COMPUTING = frozenset(
 Constant = np.ndarray | Grid
 
 
-def fold(node: FileNode, inputs: list[Constant | None], opset: int) -> list[Constant] | None:
+def fold(node: FileNode, inputs: Sequence[Constant | None], opset: int) -> Sequence[Constant] | None:
     """Return the outputs of a node of constant inputs (None: left out), or None if it has to be lowered.
 
     Raises
@@ -41,29 +44,31 @@ def fold(node: FileNode, inputs: list[Constant | None], opset: int) -> list[Cons
     """
     if node.domain:
         return None
-    if isinstance(inputs[0] if inputs else None, Grid):
-        return _moved_grid(node, inputs, opset)
-    if any(isinstance(value, Grid) for value in inputs) or node.op not in MOVING | CASTS | COMPUTING:
+    arrays = [value for value in inputs if not isinstance(value, Grid)]
+    if inputs and isinstance(inputs[0], Grid):
+        return _moved_grid(node, inputs[0], arrays, opset) if len(arrays) == len(inputs) - 1 else None
+    if len(arrays) < len(inputs) or node.op not in MOVING | CASTS | COMPUTING:
         return None
-    if node.op in COMPUTING | {"Expand"} and any(value is not None and np.any(value == BATCH) for value in inputs):
+    if node.op in COMPUTING | {"Expand"} and any(value is not None and np.any(value == BATCH) for value in arrays):
         raise UnsupportedOpError(f"{node.shown} computes with the batch size, which is not part of a program")
-    return _evaluated(node, inputs, opset)
+    return _evaluated(node, arrays, opset)
 
 
-def _moved_grid(node: FileNode, inputs: list[Constant | None], opset: int) -> list[Constant] | None:
-    grid, others = inputs[0], inputs[1:]
+def _moved_grid(
+    node: FileNode, grid: Grid, others: Sequence[np.ndarray | None], opset: int
+) -> Sequence[Constant] | None:
     if node.op in CASTS:
         return [grid]
-    if node.op not in MOVING or any(isinstance(value, Grid) for value in others):
+    if node.op not in MOVING:
         return None
     codes = _evaluated(node, [grid.codes, *others], opset)
     exponents = _evaluated(node, [grid.exponents, *others], opset)
     return [Grid(codes[0], exponents[0], grid.format)]
 
 
-def _evaluated(node: FileNode, inputs: list[np.ndarray | None], opset: int) -> list[np.ndarray]:
+def _evaluated(node: FileNode, inputs: Sequence[np.ndarray | None], opset: int) -> list[np.ndarray]:
     names = ["" if value is None else f"i{k}" for k, value in enumerate(inputs)]
-    attributes = {
+    attributes: dict[str, Any] = {
         key: helper.make_tensor(
             key, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape, value.tobytes(), raw=True
         )

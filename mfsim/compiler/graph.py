@@ -6,8 +6,9 @@ a program; `BATCH` stands for it wherever a file computes with shapes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import onnx
@@ -39,9 +40,27 @@ class FileNode:
         """How an error names this node."""
         return f"node `{self.name}` ({self.domain + '::' if self.domain else ''}{self.op})"
 
-    def get(self, name: str, default: object = None) -> object:
-        """Return an attribute: int, float, str, list or array."""
-        return self.attributes.get(name, default)
+    def integer(self, name: str, default: int) -> int:
+        """Return an attribute that is one int."""
+        return int(self._typed(name, default, (int,), "an int"))
+
+    def number(self, name: str, default: float) -> float:
+        """Return an attribute that is one number."""
+        return float(self._typed(name, default, (int, float), "a number"))
+
+    def text(self, name: str, default: str) -> str:
+        """Return an attribute that is a string."""
+        return str(self._typed(name, default, (str,), "a string"))
+
+    def integers(self, name: str, default: Sequence[int] = ()) -> tuple[int, ...]:
+        """Return an attribute that is a list of ints."""
+        return tuple(int(v) for v in self._typed(name, default, (list, tuple), "a list of ints"))
+
+    def _typed(self, name: str, default: Any, kinds: tuple[type, ...], what: str) -> Any:
+        value = self.attributes.get(name, default)
+        if not isinstance(value, kinds):
+            raise ModelError(f"the attribute `{name}` must be {what}")
+        return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,14 +126,14 @@ def _input_shape(value: onnx.ValueInfoProto) -> tuple[tuple[int, ...], int | Non
         raise ModelError(f"graph input `{value.name}` must be float32, not {have}")
     if not kind.HasField("shape") or not kind.shape.dim:
         raise ModelError(f"graph input `{value.name}` must have a shape whose axis 0 is the batch")
-    sizes = [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
-    for axis, size in enumerate(sizes[1:], 1):
-        if size is None or size < 1:
+    batch, *sizes = (dim.dim_value if dim.HasField("dim_value") else 0 for dim in kind.shape.dim)
+    for axis, size in enumerate(sizes, 1):
+        if size < 1:
             shown = kind.shape.dim[axis].dim_param or size or "?"
             raise ModelError(
                 f"axis {axis} of graph input `{value.name}` must have a fixed size, not {shown}; only axis 0, the batch, may vary"
             )
-    return (BATCH, *sizes[1:]), sizes[0]
+    return (BATCH, *sizes), batch or None
 
 
 def _node(proto: onnx.NodeProto, index: int) -> FileNode:

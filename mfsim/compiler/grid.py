@@ -46,7 +46,7 @@ class Grid:
 
     def values(self) -> np.ndarray:
         """Return the real values, float64."""
-        return np.ldexp(self.codes.astype(np.float64), self.exponents)
+        return np.asarray(np.ldexp(self.codes.astype(np.float64), self.exponents))
 
 
 def exact_grid(values: np.ndarray, exponents: np.ndarray | int) -> Grid:
@@ -62,13 +62,13 @@ def exact_grid(values: np.ndarray, exponents: np.ndarray | int) -> Grid:
 def exponents_of(scale: np.ndarray, what: str) -> np.ndarray:
     """Return e for scales 2**e, int64; a `FormatError` shows the first that is no power of two."""
     scale = np.asarray(scale, dtype=np.float64)
-    mantissa, exponents = np.frexp(scale)
+    mantissa, exponent = np.frexp(scale)
     wrong = np.argwhere(mantissa != 0.5)
     if len(wrong):
         at = tuple(int(i) for i in wrong[0])
         where = f" at index {at[0] if len(at) == 1 else at}" if scale.size > 1 else ""
         raise FormatError(f"{what} must be a power of two, not {float(scale[at])!r}{where}")
-    return exponents.astype(np.int64) - 1
+    return np.asarray(exponent, dtype=np.int64) - 1
 
 
 def scale_of(exponents: np.ndarray) -> Scale:

@@ -47,7 +47,7 @@ def define_inputs(lowering: Lowering) -> dict[str, str]:
     return metadata
 
 
-def _follow(lowering: Lowering, origin: str, name: str, found: list) -> bool:
+def _follow(lowering: Lowering, origin: str, name: str, found: list[tuple[FileNode, Quantizer]]) -> bool:
     """Collect the quantizers behind `name`; whether something moves the data on the way."""
     if name in lowering.graph.outputs:
         raise ModelError(f"graph output `{name}` is graph input `{origin}` without a Quant; quantize it first")
@@ -67,4 +67,4 @@ def _follow(lowering: Lowering, origin: str, name: str, found: list) -> bool:
 
 
 def _moves(node: FileNode) -> bool:
-    return node.domain == "" and (node.op in MOVING or (node.op == "Cast" and node.get("to") in FLOAT_TYPES))
+    return node.domain == "" and (node.op in MOVING or (node.op == "Cast" and node.integer("to", 0) in FLOAT_TYPES))

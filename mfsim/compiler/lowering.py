@@ -62,7 +62,7 @@ class Lowering:
         self.values: dict[str, Value] = dict(graph.constants)
         self.done: set[FileNode] = set()
         self.input_quants: set[FileNode] = set()
-        self._constants: dict[tuple, str] = {}
+        self._constants: dict[tuple[object, ...], str] = {}
 
     # What an input is.
 
@@ -85,17 +85,28 @@ class Lowering:
             raise ModelError(f"input {k} must be an activation, not {self.shown(node, k)}")
         return self.builder.tensors[value]
 
-    def array(self, node: FileNode, k: int, what: str) -> np.ndarray | None:
+    def optional_array(self, node: FileNode, k: int, what: str) -> np.ndarray | None:
         """Return input `k`, which must be constant, as an array of values; None where it is left out."""
         value = self.value(node, k)
         if isinstance(value, str):
             raise ModelError(f"{what} must be constant, not the activation `{node.inputs[k]}`")
         return value.values() if isinstance(value, Grid) else value
 
-    def ints(self, node: FileNode, k: int, what: str) -> tuple[int, ...] | None:
+    def array(self, node: FileNode, k: int, what: str) -> np.ndarray:
+        """Return input `k`, which must be given and constant, as an array of values."""
+        values = self.optional_array(node, k, what)
+        if values is None:
+            raise ModelError(f"{what} is missing")
+        return values
+
+    def optional_ints(self, node: FileNode, k: int, what: str) -> tuple[int, ...] | None:
         """Return input `k`, which must be constant, as ints; None where it is left out."""
-        values = self.array(node, k, what)
+        values = self.optional_array(node, k, what)
         return None if values is None else tuple(int(v) for v in values.reshape(-1))
+
+    def ints(self, node: FileNode, k: int, what: str) -> tuple[int, ...]:
+        """Return input `k`, which must be given and constant, as ints."""
+        return tuple(int(v) for v in self.array(node, k, what).reshape(-1))
 
     def grid(self, node: FileNode, k: int, what: str) -> Grid:
         """Return the quantized constant of input `k`."""
@@ -164,13 +175,15 @@ class Lowering:
 
     def fold(self, node: FileNode) -> bool:
         """Evaluate `node` if all its inputs are constants and it can be; whether it was."""
-        inputs = [self.values.get(name) if name else None for name in node.inputs]
-        if any(
-            isinstance(value, str) or (value is None and name) for value, name in zip(inputs, node.inputs, strict=True)
-        ):
-            return False
+        inputs: list[Grid | np.ndarray | None] = []
+        for name in node.inputs:
+            value = self.values.get(name) if name else None
+            if isinstance(value, str) or (value is None and name):
+                return False
+            inputs.append(value)
+        results: Sequence[Grid | np.ndarray] | None
         with naming(node):
-            if is_quant(node) and isinstance(inputs[0], np.ndarray):
+            if is_quant(node) and inputs and isinstance(inputs[0], np.ndarray):
                 results = [self.quantizer(node).of_constant(inputs[0])]
             else:
                 results = fold(node, inputs, self.graph.opset)
@@ -182,9 +195,7 @@ class Lowering:
 
     def quantizer(self, node: FileNode) -> Quantizer:
         """Return what a Quant node says."""
-        names = ("the scale", "the zero point", "the bit width")
-        parameters = [self.array(node, k + 1, what) for k, what in enumerate(names)]
-        for what, value in zip(names, parameters, strict=True):
-            if value is None:
-                raise ModelError(f"{what} is missing")
-        return quantizer_of(node, *parameters)
+        scale, zero_point, bit_width = (
+            self.array(node, k + 1, what) for k, what in enumerate(("the scale", "the zero point", "the bit width"))
+        )
+        return quantizer_of(node, scale, zero_point, bit_width)

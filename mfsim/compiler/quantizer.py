@@ -84,8 +84,8 @@ def quantizer_of(node: FileNode, scale: np.ndarray, zero_point: np.ndarray, bit_
         raise FormatError(
             f"the zero point must be 0, not {float(np.asarray(zero_point).reshape(-1)[np.argmax(zero_point != 0)])!r}"
         )
-    signed, narrow = bool(node.get("signed", 1)), bool(node.get("narrow", 0))
-    mode = str(node.get("rounding_mode", "ROUND"))
+    signed, narrow = bool(node.integer("signed", 1)), bool(node.integer("narrow", 0))
+    mode = node.text("rounding_mode", "ROUND")
     if mode.upper() not in ROUNDINGS:
         raise FormatError(
             f"`rounding_mode` must be one of {', '.join(ROUNDINGS)}, not {mode!r}{did_you_mean(mode.upper(), ROUNDINGS)}"

@@ -12,12 +12,11 @@ import pathlib
 from collections.abc import Iterator
 
 import onnx
-from google.protobuf.message import DecodeError
 
 from mfsim.errors import ModelError
 
 
-def read_model(source: str | os.PathLike | onnx.ModelProto) -> onnx.ModelProto:
+def read_model(source: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelProto:
     """Return the model of a file, every tensor with its data inside.
 
     Parameters
@@ -63,7 +62,7 @@ def _parsed(path: pathlib.Path) -> onnx.ModelProto:
     model = onnx.ModelProto()
     try:
         model.ParseFromString(data)
-    except DecodeError as error:
+    except Exception as error:  # protobuf's DecodeError, whose module has no types
         raise ModelError(f"model file `{path}` is truncated or no ONNX file") from error
     return model
 

@@ -99,7 +99,7 @@ def _codes(program: Program, name: str, values: np.ndarray) -> np.ndarray:
         raise DataError(f"sample {at} of input `{name}` holds {'NaN' if np.isnan(values[at]).any() else 'infinity'}")
     rounding = program.metadata.get(f"input.{name}.rounding", "half_even")
     codes = quantize(values, tensor.scale, tensor.format, rounding=rounding)
-    return np.clip(codes, tensor.range.low, tensor.range.high)
+    return np.asarray(np.clip(codes, tensor.range.low, tensor.range.high))
 
 
 def _listed(program: Program) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -18,7 +18,11 @@ import numpy as np
 
 from mfsim.errors import DataError, did_you_mean
 from mfsim.program import Program
+from mfsim.rtl_models.vectors import VectorWriter
 from mfsim.simulate.inputs import Inputs, by_name, check_codes
+
+_Found = tuple[int, dict[str, int], dict[str, tuple[int, int]]]
+"""What a chunk finds: its size, overflow events by node, extreme codes by tensor."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ def simulate(
     threads: int | None = None,
     observe: bool = False,
     keep: Collection[str] = (),
-    trace: str | os.PathLike | None = None,
+    trace: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Simulation:
     """Run `program` and return its output codes and what was observed.
@@ -101,9 +105,9 @@ def simulate(
     observed: dict[str, tuple[int, int]] = {}
     overflows = dict.fromkeys(executor.overflowing(arrays), 0)
     with contextlib.ExitStack() as stack:
-        writer = stack.enter_context(_writer(trace, program, samples)) if trace is not None else None
+        writer = stack.enter_context(VectorWriter(trace, program, samples)) if trace is not None else None
 
-        def chunk(start: int) -> tuple[int, dict[str, int], dict[str, tuple[int, int]]]:
+        def chunk(start: int) -> _Found:
             seen: dict[str, tuple[int, int]] = {}
 
             def visit(name: str, codes: np.ndarray) -> None:
@@ -136,7 +140,9 @@ def simulate(
     )
 
 
-def _mapped(stack: contextlib.ExitStack, function: Callable, starts: range, threads: int):
+def _mapped(
+    stack: contextlib.ExitStack, function: Callable[[int], _Found], starts: range, threads: int
+) -> Iterator[_Found]:
     """Yield `function` of each start, in order; what has not begun when an error comes never does."""
     if threads == 1 or len(starts) <= 1:
         yield from map(function, starts)
@@ -148,10 +154,6 @@ def _mapped(stack: contextlib.ExitStack, function: Callable, starts: range, thre
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _writer(folder: str | os.PathLike, program: Program, samples: int) -> contextlib.AbstractContextManager:
-    return importlib.import_module("mfsim.rtl_models.vectors").VectorWriter(folder, program, samples)
 
 
 class _Executor:

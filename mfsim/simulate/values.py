@@ -64,6 +64,6 @@ def classes(program: Program, logits: np.ndarray) -> np.ndarray:
     """Return the class of each row of logit codes [batch, classes], compared on one grid, exactly."""
     scale = program.tensors[program.outputs[0]].scale
     if scale.axis is None:
-        return np.argmax(logits, axis=1)
+        return np.asarray(np.argmax(logits, axis=1))
     places = np.array([e - min(scale.exponents) for e in scale.exponents], dtype=object)
-    return np.argmax(logits.astype(object) << places, axis=1).astype(np.int64)
+    return np.asarray(np.argmax(logits.astype(object) << places, axis=1))

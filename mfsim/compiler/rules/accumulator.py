@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from mfsim.compiler.broadcast import along_axis
 from mfsim.compiler.graph import FileNode
 from mfsim.compiler.grid import exponents_of
 from mfsim.compiler.lowering import Lowering
 from mfsim.compiler.quantizer import word_length
-from mfsim.errors import FormatError, ModelError
+from mfsim.errors import FormatError
 from mfsim.formats import MAX_BITS, Scale
 
 BITS = range(2, MAX_BITS + 1)
@@ -19,9 +17,7 @@ def accumulator(lowering: Lowering, node: FileNode) -> None:
     """Emit accumulator; its scale must be that of what it holds."""
     x = lowering.tensor(node, 0)
     scale, bit_width = lowering.array(node, 1, "the scale"), lowering.array(node, 2, "the bit width")
-    if scale is None or bit_width is None:
-        raise ModelError("the scale and the bit width must be given")
-    gain, axis = along_axis(np.asarray(scale), x.shape, "the scale")
+    gain, axis = along_axis(scale, x.shape, "the scale")
     exponents = tuple(int(e) for e in exponents_of(gain, "the scale"))
     stated = Scale(exponents, None if axis < 0 else axis)
     if stated != x.scale:

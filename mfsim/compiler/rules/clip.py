@@ -14,8 +14,8 @@ from mfsim.program import Tensor
 def clip(lowering: Lowering, node: FileNode) -> None:
     """Clip; an end that is left out is the end of the proved range."""
     x = lowering.tensor(node, 0)
-    bounds = [lowering.array(node, k + 1, f"`{what}`") for k, what in enumerate(("min", "max"))]
-    _emit(lowering, node, x, *bounds)
+    bounds = [lowering.optional_array(node, k + 1, f"`{what}`") for k, what in enumerate(("min", "max"))]
+    _emit(lowering, node, x, bounds[0], bounds[1])
 
 
 def extreme(lowering: Lowering, node: FileNode) -> None:

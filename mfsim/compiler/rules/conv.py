@@ -19,23 +19,19 @@ def conv(lowering: Lowering, node: FileNode) -> None:
         raise ShapeError(f"x and the weights must have 4 axes, not {len(x.shape)} and {weights.codes.ndim}")
     if weights.scale.axis not in (None, 0):
         raise UnsupportedOpError("the weights must have one scale, or one for each output channel")
-    attributes = window(node, weights.codes.shape[2:]) | {"groups": int(node.get("group", 1))}
-    kernel = attributes.pop("kernel")
+    geometry = window(node, weights.codes.shape[2:])
+    kernel = geometry.pop("kernel")
     outputs = weights.codes.shape[0]
-    shape = (
-        1,
-        outputs,
-        *plane(x.shape[2:], kernel, attributes["strides"], attributes["pads"], attributes["dilations"]),
-    )
+    shape = (1, outputs, *plane(x.shape[2:], kernel, geometry))
     scale = accumulator_scale(x, weights.scale, mf)
     w = lowering.constant(node.inputs[1], weights.codes, weights.scale, weights.format)
     bias, output = own_bias(lowering, node, 2, scale, outputs), node.outputs[0]
     if bias is None:
         bias, output = following_bias(lowering, node, shape, 1, scale)
-    op = "conv2d"
-    if mf:
-        op, attributes = "mf_conv2d", attributes | mf_attributes(node)
-    lowering.emit(node, op, [x.name, w, *([bias] if bias else [])], attributes, output=output)
+    attributes = geometry | {"groups": node.integer("group", 1)} | (mf_attributes(node) if mf else {})
+    lowering.emit(
+        node, "mf_conv2d" if mf else "conv2d", [x.name, w, *([bias] if bias else [])], attributes, output=output
+    )
 
 
 RULES = {("", "Conv"): conv, ("org.mfsim", "MFConv"): conv}

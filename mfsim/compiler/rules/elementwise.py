@@ -6,7 +6,7 @@ import numpy as np
 
 from mfsim.compiler.graph import FileNode
 from mfsim.compiler.lowering import FLOAT_TYPES, Lowering
-from mfsim.errors import UnsupportedOpError
+from mfsim.errors import ModelError, UnsupportedOpError
 
 UNARY = {"Relu": ("relu", {}), "Neg": ("neg", {}), "Abs": ("abs", {}), "Sign": ("sign", {"sign_zero": 0})}
 
@@ -19,12 +19,12 @@ def unary(lowering: Lowering, node: FileNode) -> None:
 
 def identity(lowering: Lowering, node: FileNode) -> None:
     """Let the output be the input."""
-    lowering.alias(node, lowering.value(node, 0))
+    lowering.alias(node, lowering.tensor(node, 0).name)
 
 
 def cast(lowering: Lowering, node: FileNode) -> None:
     """Let the output be the input, if the type is a float one."""
-    if node.get("to") not in FLOAT_TYPES:
+    if node.integer("to", 0) not in FLOAT_TYPES:
         raise UnsupportedOpError("an activation can only be cast to a float type; a Quant says how it is rounded")
     identity(lowering, node)
 
@@ -32,6 +32,8 @@ def cast(lowering: Lowering, node: FileNode) -> None:
 def cast_like(lowering: Lowering, node: FileNode) -> None:
     """Let the output be the input, a plain constant as float32: the type of every activation."""
     value = lowering.value(node, 0)
+    if value is None:
+        raise ModelError("the value is missing")
     lowering.alias(node, value.astype(np.float32) if isinstance(value, np.ndarray) else value)
 
 

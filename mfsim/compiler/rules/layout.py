@@ -11,7 +11,7 @@ from mfsim.errors import FormatError, ShapeError, UnsupportedOpError
 def transpose(lowering: Lowering, node: FileNode) -> None:
     """Transpose with the batch in place."""
     x = lowering.tensor(node, 0)
-    perm = tuple(node.get("perm", range(len(x.shape) - 1, -1, -1)))
+    perm = node.integers("perm", tuple(range(len(x.shape) - 1, -1, -1)))
     if perm[:1] != (0,):
         raise ShapeError(f"`perm` must keep axis 0, the batch, in place, not {perm}")
     lowering.emit(node, "transpose", [x.name], {"perm": perm})
@@ -21,7 +21,7 @@ def concat(lowering: Lowering, node: FileNode) -> None:
     """Concat along an axis behind the batch."""
     tensors = [lowering.tensor(node, k) for k in range(len(node.inputs))]
     rank = len(tensors[0].shape)
-    axis = _axis(node.get("axis"), rank)
+    axis = _axis(node.integer("axis", 0), rank)
     lowering.emit(node, "concat", [tensor.name for tensor in tensors], {"axis": axis})
 
 
@@ -29,13 +29,11 @@ def slice_(lowering: Lowering, node: FileNode) -> None:
     """Slice; axes that stay whole fall away, and if all do, nothing is left to do."""
     x = lowering.tensor(node, 0)
     rank = len(x.shape)
-    starts, ends, axes, steps = (
-        lowering.ints(node, k + 1, what) for k, what in enumerate(("the starts", "the ends", "the axes", "the steps"))
-    )
-    if starts is None or ends is None:
-        raise ShapeError("starts and ends must be given")
-    axes = range(len(starts)) if axes is None else axes
-    steps = (1,) * len(starts) if steps is None else steps
+    starts, ends = lowering.ints(node, 1, "the starts"), lowering.ints(node, 2, "the ends")
+    axes = lowering.optional_ints(node, 3, "the axes") or tuple(range(len(starts)))
+    steps = lowering.optional_ints(node, 4, "the steps") or (1,) * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        raise ShapeError("there must be as many starts as ends, axes and steps")
     cuts = []
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         axis = axis + rank if axis < 0 else axis
@@ -63,11 +61,9 @@ def pad(lowering: Lowering, node: FileNode) -> None:
     """Pad with a constant on the scale of x."""
     x = lowering.tensor(node, 0)
     rank = len(x.shape)
-    if node.get("mode", "constant") != "constant":
-        raise UnsupportedOpError(f"`mode` must be constant, not {node.get('mode')}")
-    given, axes = lowering.ints(node, 1, "the pads"), lowering.ints(node, 3, "the axes")
-    if given is None:
-        raise ShapeError("the pads are missing")
+    if node.text("mode", "constant") != "constant":
+        raise UnsupportedOpError(f"`mode` must be constant, not {node.text('mode', '')}")
+    given, axes = lowering.ints(node, 1, "the pads"), lowering.optional_ints(node, 3, "the axes")
     axes = tuple(range(rank)) if axes is None else tuple(axis % rank for axis in axes)
     if len(given) != 2 * len(axes):
         raise ShapeError(f"the pads must be {2 * len(axes)} ints, not {len(given)}")
@@ -78,7 +74,7 @@ def pad(lowering: Lowering, node: FileNode) -> None:
         raise ShapeError("axis 0, the batch, cannot be padded")
     if min(pads) < 0:
         raise UnsupportedOpError("pads must be at least 0; use a Slice to cut")
-    value = lowering.array(node, 2, "the padding")
+    value = lowering.optional_array(node, 2, "the padding")
     code = 0
     if value is not None and (value != 0).any():
         try:

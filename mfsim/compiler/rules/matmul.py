@@ -41,18 +41,18 @@ def matmul(lowering: Lowering, node: FileNode) -> None:
 
 def gemm(lowering: Lowering, node: FileNode) -> None:
     """Gemm without factors: x @ W + b, with W perhaps stored transposed."""
-    if node.get("transA", 0):
+    if node.integer("transA", 0):
         raise UnsupportedOpError("`transA` must be 0, because axis 0 is the batch")
     for factor in ("alpha", "beta"):
-        if node.get(factor, 1.0) != 1.0:
+        if node.number(factor, 1.0) != 1.0:
             raise UnsupportedOpError(
-                f"`{factor}` must be 1, not {node.get(factor):g}; fold it into the weights before quantization"
+                f"`{factor}` must be 1, not {node.number(factor, 1.0):g}; fold it into the weights before quantization"
             )
     x = lowering.tensor(node, 0)
     if len(x.shape) != 2:
         raise ShapeError(f"x must have the shape [batch, K], not {len(x.shape)} axes")
     weights = lowering.grid(node, 1, "the weights")
-    if node.get("transB", 0):
+    if node.integer("transB", 0):
         weights = Grid(weights.codes.T, weights.exponents.T, weights.format)
     shape, scale = product(x, weights, False)
     w = lowering.constant(node.inputs[1], np.ascontiguousarray(weights.codes), weights.scale, weights.format)

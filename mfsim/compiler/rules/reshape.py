@@ -8,7 +8,7 @@ import numpy as np
 
 from mfsim.compiler.graph import BATCH, FileNode
 from mfsim.compiler.lowering import Lowering
-from mfsim.errors import ModelError, ShapeError
+from mfsim.errors import ShapeError
 
 MOVES = "moves data between samples or moves the batch away from axis 0"
 
@@ -17,9 +17,7 @@ def reshape(lowering: Lowering, node: FileNode) -> None:
     """Reshape to a constant shape, which may copy (0), infer (-1) or compute the batch size."""
     x = lowering.tensor(node, 0)
     wanted = lowering.ints(node, 1, "the shape")
-    if wanted is None:
-        raise ModelError("the shape is missing")
-    _emit(lowering, node, sample_shape(x.shape, wanted, bool(node.get("allowzero", 0)), lowering.graph.batch))
+    _emit(lowering, node, sample_shape(x.shape, wanted, bool(node.integer("allowzero", 0)), lowering.graph.batch))
 
 
 def sample_shape(
@@ -51,32 +49,32 @@ def sample_shape(
 def flatten(lowering: Lowering, node: FileNode) -> None:
     """Flatten each sample."""
     x = lowering.tensor(node, 0)
-    axis = node.get("axis", 1)
+    axis = node.integer("axis", 1)
     axis = axis + len(x.shape) if axis < 0 else axis
     if axis < 1 or math.prod(x.shape[1:axis]) != 1:
-        raise ShapeError(f"`axis` must be 1, not {node.get('axis', 1)}: a Flatten there {MOVES}")
+        raise ShapeError(f"`axis` must be 1, not {node.integer('axis', 1)}: a Flatten there {MOVES}")
     lowering.emit(node, "flatten", [x.name])
 
 
 def squeeze(lowering: Lowering, node: FileNode) -> None:
     """Squeeze axes of size 1, never the batch."""
     x = lowering.tensor(node, 0)
-    axes = lowering.ints(node, 1, "the axes")
+    axes = lowering.optional_ints(node, 1, "the axes")
     rank = len(x.shape)
     if axes is None:
         axes = tuple(axis for axis in range(1, rank) if x.shape[axis] == 1)
-    axes = {axis % rank for axis in axes if -rank <= axis < rank}
-    if 0 in axes or any(x.shape[axis] != 1 for axis in axes):
+    places = {axis % rank for axis in axes if -rank <= axis < rank}
+    if 0 in places or any(x.shape[axis] != 1 for axis in places):
         raise ShapeError(
-            f"the axes {sorted(axes)} of {_shown((BATCH, *x.shape[1:]))} must be of size 1 and not the batch"
+            f"the axes {sorted(places)} of {_shown((BATCH, *x.shape[1:]))} must be of size 1 and not the batch"
         )
-    _emit(lowering, node, tuple(n for axis, n in enumerate(x.shape) if axis > 0 and axis not in axes))
+    _emit(lowering, node, tuple(n for axis, n in enumerate(x.shape) if axis > 0 and axis not in places))
 
 
 def unsqueeze(lowering: Lowering, node: FileNode) -> None:
     """Insert axes of size 1 behind the batch."""
     x = lowering.tensor(node, 0)
-    axes = lowering.ints(node, 1, "the axes") or ()
+    axes = lowering.ints(node, 1, "the axes")
     rank = len(x.shape) + len(axes)
     places = {axis % rank for axis in axes}
     if 0 in places or len(places) != len(axes):
@@ -89,7 +87,7 @@ def shape(lowering: Lowering, node: FileNode) -> None:
     """Let the output be the constant shape, with `BATCH` for the batch size."""
     x = lowering.tensor(node, 0)
     full = (BATCH, *x.shape[1:])
-    lowering.alias(node, np.array(full[node.get("start", 0) : node.get("end", len(full))], dtype=np.int64))
+    lowering.alias(node, np.array(full[node.integer("start", 0) : node.integer("end", len(full))], dtype=np.int64))
 
 
 def _emit(lowering: Lowering, node: FileNode, sample: tuple[int, ...]) -> None:

@@ -16,7 +16,7 @@ def sum_pool(lowering: Lowering, node: FileNode) -> None:
     attributes = window(node)
     if attributes.pop("dilations") != (1, 1):
         raise UnsupportedOpError("`dilations` must be 1")
-    if node.op == "AveragePool" and any(attributes["pads"]) and not node.get("count_include_pad", 0):
+    if node.op == "AveragePool" and any(attributes["pads"]) and not node.integer("count_include_pad", 0):
         raise UnsupportedOpError(
             "`count_include_pad` must be 1 where there are pads, so that every window has the same area"
         )
@@ -26,9 +26,9 @@ def sum_pool(lowering: Lowering, node: FileNode) -> None:
 def whole_plane(lowering: Lowering, node: FileNode) -> None:
     """GlobalAveragePool, and ReduceMean over the last two of four axes."""
     x = lowering.tensor(node, 0)
-    keep = bool(node.get("keepdims", 1)) or node.op == "GlobalAveragePool"
+    keep = bool(node.integer("keepdims", 1)) or node.op == "GlobalAveragePool"
     if node.op == "ReduceMean":
-        axes = node.get("axes") or lowering.ints(node, 1, "the axes") or ()
+        axes = node.integers("axes") or lowering.optional_ints(node, 1, "the axes") or ()
         if len(x.shape) != 4 or sorted(axis % 4 for axis in axes) != [2, 3]:
             raise UnsupportedOpError(
                 f"only the last two of four axes can be averaged, not the axes {list(axes)} of {len(x.shape)}"

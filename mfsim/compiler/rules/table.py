@@ -7,7 +7,7 @@ import numpy as np
 from mfsim.compiler.graph import FileNode
 from mfsim.compiler.grid import exponents_of
 from mfsim.compiler.lowering import Lowering
-from mfsim.errors import FormatError, ModelError
+from mfsim.errors import FormatError
 from mfsim.formats import Scale
 
 
@@ -15,11 +15,7 @@ def table(lowering: Lowering, node: FileNode) -> None:
     """Emit table; the stated scale of x must be its scale."""
     x = lowering.tensor(node, 0)
     names = ("the scale of x", "the table", "the first code", "the scale of the table")
-    arrays = [lowering.array(node, k + 1, what) for k, what in enumerate(names)]
-    for what, array in zip(names, arrays, strict=True):
-        if array is None:
-            raise ModelError(f"{what} is missing")
-    x_scale, entries, first, y_scale = arrays
+    x_scale, entries, first, y_scale = (lowering.array(node, k + 1, what) for k, what in enumerate(names))
     stated = Scale.of(_one(exponents_of(x_scale, names[0]), names[0]))
     if stated != x.scale:
         raise FormatError(f"{names[0]} must be {x.scale}, not {stated}")
