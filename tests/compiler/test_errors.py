@@ -206,7 +206,12 @@ OPTIONS = {
     ),
     "gain": (one("Mul", f(3)), FormatError, "the gain must be a power of two, not 3.0"),
     "negative-gain": (one("Mul", f(-2)), FormatError, "the gain must be a power of two, not -2.0"),
-    "slice-backwards": (one("Slice", i(2), i(0), i(1), i(-1)), UnsupportedOpError, "a step must be at least 1, not -1"),
+    "slice-step": (one("Slice", i(2), i(0), i(1), i(0)), ShapeError, "a step must not be 0"),
+    "slice-lengths": (
+        one("Slice", i(2), i(0, 1), i(1)),
+        ShapeError,
+        "there must be as many starts as ends, axes and steps",
+    ),
     "pad-mode": (one("Pad", i(0, 0, 0, 0, 0, 1), mode="edge"), UnsupportedOpError, "`mode` must be constant, not edge"),
     "pad-cuts": (one("Pad", i(0, 0, 0, 0, 0, -1)), UnsupportedOpError, "pads must be at least 0; use a Slice to cut"),
     "pad-value": (

@@ -49,6 +49,10 @@ UNARY = {
     "unsqueeze": (unary("Unsqueeze", ints(1, -1), dtype=np.int64), ["reshape"]),
     "slice": (unary("Slice", ints(1, -3), ints(2**62, -1), ints(1, 2), dtype=np.int64), ["slice"]),
     "slice-steps": (unary("Slice", ints(0), ints(99), ints(2), ints(3), dtype=np.int64), ["slice"]),
+    "slice-backwards": (
+        unary("Slice", ints(99, 1), ints(-(2**62), -9), ints(1, 2), ints(-1, -1), dtype=np.int64),
+        ["slice"],
+    ),
     "slice-batch-whole": (unary("Slice", ints(0, 0), ints(2**62, 2), ints(0, 1), dtype=np.int64), ["slice"]),
     "shift": (unary("Shift", [[2.0], [0.25], [1.0]], domain="org.mfsim"), ["shift"]),
     "mul": (unary("Mul", 0.25), ["shift"]),

@@ -43,10 +43,10 @@ def slice_(lowering: Lowering, node: FileNode) -> None:
             continue
         if not 0 < axis < rank:
             raise ShapeError(f"axis {axis} must be in 1..{rank - 1}")
-        if step < 1:
-            raise UnsupportedOpError(f"a step must be at least 1, not {step}")
+        if step == 0:
+            raise ShapeError("a step must not be 0")
         first, last, _ = slice(start, end, step).indices(x.shape[axis])
-        if first >= last:
+        if not range(first, last, step):
             raise ShapeError(f"a slice of {start}..{end} leaves nothing of axis {axis} of {x.shape[axis]}")
         if (first, last, step) != (0, x.shape[axis], 1):
             cuts.append((axis, first, last, step))

@@ -1,0 +1,222 @@
+"""The simulator equals the references, however a batch is cut, and says what it saw on the way."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mfsim.builder import ProgramBuilder
+from mfsim.formats import Format, Scale
+from mfsim.reference import run_reference
+from mfsim.simulate import simulate
+from tests.bits import assert_bit_equal
+from tests.programs import random_codes, random_program, with_all_outputs
+
+SEEDS = range(60)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_tensor_equals_the_reference(seed):
+    program = with_all_outputs(random_program(seed))
+    codes = random_codes(program, 9, seed)
+    expected = run_reference(program, codes)
+    result = simulate(program, codes, batch_size=4, threads=1)
+    for name in program.outputs:
+        assert_bit_equal(result.outputs[name], expected[name], f"{name} of program {seed}")
+
+
+def events(program, codes):
+    """Return by node how many codes do not fit, from the reference results of the exact sums."""
+    values = run_reference(with_all_outputs(program), codes)
+    counted = {}
+    for node in program.nodes:
+        if node.op in ("requantize", "accumulator"):
+            wide = (
+                dict(node.attributes)
+                | {"bits": 63, "signed": 1, "overflow": "saturate"}
+                | ({"narrow": 0} if node.op == "requantize" else {})
+            )
+            wide["clamp"] = "none"
+            exact = _reference(node.op, values[node.inputs[0]], wide)
+            counted[node.name] = int((exact != values[node.outputs[0]]).sum())
+    return counted
+
+
+def _reference(op, codes, attributes):
+    from mfsim import ops
+    from mfsim.ops.op import objects
+
+    return ops.get(op).reference([objects(codes)], attributes)[0]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_overflow_events_are_counted_by_node(seed):
+    program = random_program(seed)
+    codes = random_codes(program, 7, seed)
+    assert simulate(program, codes, batch_size=3).overflows == events(program, codes)
+
+
+def test_there_are_overflow_events():
+    totals = [
+        sum(simulate(random_program(seed), random_codes(random_program(seed), 7)).overflows.values())
+        for seed in range(6)
+    ]
+    assert sum(total > 0 for total in totals) >= 3
+
+
+@pytest.mark.parametrize("seed", SEEDS[::6])
+def test_batch_size_and_threads_change_nothing(seed):
+    program = random_program(seed)
+    codes = random_codes(program, 23, seed)
+    keep = [name for node in program.nodes for name in node.outputs]
+    first = simulate(program, codes, batch_size=23, threads=1, observe=True, keep=keep)
+    for batch_size, threads in ((1, 1), (1, 3), (4, 2), (7, 5), (22, 2), (100, 8), (64, None)):
+        again = simulate(program, codes, batch_size=batch_size, threads=threads, observe=True, keep=keep)
+        assert (again.observed, again.overflows, again.samples) == (first.observed, first.overflows, 23)
+        for name, expected in (first.outputs | first.kept).items():
+            assert_bit_equal(
+                (again.outputs | again.kept)[name], expected, f"{name}, {batch_size} a chunk, {threads} threads"
+            )
+
+
+@pytest.mark.parametrize("seed", SEEDS[::6])
+def test_observed_codes(seed):
+    program = with_all_outputs(random_program(seed))
+    codes = random_codes(program, 11, seed)
+    result = simulate(program, codes, observe=True, batch_size=4)
+    assert result.observed == {name: (int(v.min()), int(v.max())) for name, v in result.outputs.items()}
+    for name, (lo, hi) in result.observed.items():
+        range_ = program.tensors[name].range
+        assert range_.low <= lo <= hi <= range_.high
+
+
+def test_nothing_is_observed_or_kept_unless_asked():
+    program = random_program(1)
+    result = simulate(program, random_codes(program, 3))
+    assert (result.observed, result.kept) == ({}, {})
+    assert tuple(result.outputs) == program.outputs
+
+
+def test_kept_tensors():
+    program = with_all_outputs(random_program(2))
+    codes = random_codes(program, 5)
+    every = simulate(program, codes)
+    some = replace(program, outputs=program.outputs[-1:])
+    kept = simulate(some, codes, keep=program.outputs[:3]).kept
+    assert list(kept) == list(program.outputs[:3])
+    for name, values in kept.items():
+        assert_bit_equal(values, every.outputs[name])
+    assert list(simulate(some, codes, keep=program.outputs[0]).kept) == [program.outputs[0]]
+
+
+@pytest.mark.parametrize("seed", SEEDS[::10])
+def test_empty_batch(seed):
+    program = random_program(seed)
+    result = simulate(program, random_codes(program, 0), observe=True)
+    assert result.samples == 0
+    assert result.observed == {}
+    assert set(result.overflows.values()) <= {0}
+    for name in program.outputs:
+        assert_bit_equal(result.outputs[name], np.empty((0, *program.tensors[name].shape[1:]), np.int64))
+
+
+def small() -> ProgramBuilder:
+    builder = ProgramBuilder()
+    builder.input("x", (2, 3), Format(8), Scale.of(-4))
+    return builder
+
+
+def test_input_that_is_an_output():
+    builder = small()
+    program = builder.finish(["x", builder.node("relu", ["x"], outputs=["y"])])
+    codes = random_codes(program, 5)["x"]
+    result = simulate(program, codes)
+    assert_bit_equal(result.outputs["x"], codes)
+    assert_bit_equal(result.outputs["y"], np.maximum(codes, 0))
+
+
+def test_program_without_nodes():
+    codes = np.arange(6, dtype=np.int8).reshape(1, 2, 3)
+    assert_bit_equal(simulate(small().finish(["x"]), codes).output, codes.astype(np.int64))
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint64])
+def test_inputs_of_any_integer_type_and_layout(kind):
+    builder = small()
+    program = builder.finish([builder.node("neg", ["x"])])
+    codes = np.arange(60).reshape(10, 2, 3)
+    expected = simulate(program, codes).output
+    assert_bit_equal(simulate(program, np.asfortranarray(codes.astype(kind))).output, expected)
+    assert_bit_equal(simulate(program, codes.astype(kind)[::-1]).output, expected[::-1].copy())
+
+
+def test_inputs_are_not_changed():
+    program = random_program(5)
+    codes = random_codes(program, 6)
+    before = {name: values.copy() for name, values in codes.items()}
+    simulate(program, codes)
+    for name, values in codes.items():
+        assert_bit_equal(values, before[name])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_progress(threads):
+    builder = small()
+    program = builder.finish([builder.node("neg", ["x"])])
+    calls = []
+    main = threading.get_ident()
+
+    def progress(done, total):
+        calls.append((done, total))
+        assert threading.get_ident() == main
+
+    simulate(program, np.zeros((10, 2, 3), np.int64), batch_size=4, threads=threads, progress=progress)
+    assert calls == [(4, 10), (8, 10), (10, 10)]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_error_in_progress_stops_the_run(threads):
+    builder = small()
+    program = builder.finish([builder.node("neg", ["x"])])
+    done = []
+
+    def progress(samples, total):
+        done.append(samples)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(program, np.zeros((100, 2, 3), np.int64), batch_size=1, threads=threads, progress=progress)
+    assert done == [1]
+
+
+def test_memory_is_bounded_by_the_chunk():
+    """A program with large inner values on many samples needs little more than its inputs and outputs."""
+    import tracemalloc
+
+    builder = ProgramBuilder()
+    x = builder.input("x", (64,), Format(8))
+    for _ in range(6):
+        x = builder.node("reshape", [x], {"shape": (64, 1)})
+        x = builder.node("concat", [x] * 16, {"axis": 2})
+        x = builder.node("slice", [x], {"axes": (2,), "starts": (0,), "ends": (1,), "steps": (1,)})
+        x = builder.node("flatten", [x])
+    program = builder.finish([x])
+    codes = np.zeros((4096, 64), np.int64)
+    simulate(program, codes[:1], batch_size=16, threads=1)
+    tracemalloc.start()
+    simulate(program, codes, batch_size=16, threads=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    chunk = 16 * 64 * 16 * 8
+    assert peak < codes.nbytes + 6 * chunk, f"{peak} bytes for an output of {codes.nbytes} and chunks of {chunk}"
+
+
+def test_import_is_light():
+    code = "import sys, mfsim.simulate; print(sorted({'torch', 'onnx', 'onnxruntime', 'brevitas'} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
