@@ -22,7 +22,7 @@ _HOME = {
     "session": "runtime",
 }
 
-__all__ = sorted(_HOME)  # noqa: PLE0605, the names are strings
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> object:

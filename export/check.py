@@ -1,8 +1,8 @@
 """`check`: exported files in ONNX Runtime against the torch models that they came from.
 
-    float.onnx   against the float torch model      up to float32 rounding; sign ties are listed
-    model.onnx   against the quantized torch model  every output code, optimisations on and off
-    model.onnx   against the float network          error of each output and of what each layer gives
+float.onnx is held against the float torch model up to float32 rounding, and sign ties are listed.
+model.onnx is held against the quantized torch model in every output code, optimisations on and off.
+Between model.onnx and float.onnx the error of each output and of what each layer gives is measured.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def _torch_outputs(model: nn.Module, inputs: tuple[torch.Tensor, ...], batch_siz
     model.eval()
     try:
         parts = [
-            as_outputs(model(*(x[start : start + batch_size] for x in inputs))) for start in range(0, len(inputs[0]), batch_size)
+            as_outputs(model(*(x[start : start + batch_size] for x in inputs)))
+            for start in range(0, len(inputs[0]), batch_size)
         ]
     finally:
         model.train(training)
@@ -98,12 +99,18 @@ def _torch_outputs(model: nn.Module, inputs: tuple[torch.Tensor, ...], batch_siz
 
 
 def _runtime_outputs(
-    model: onnx.ModelProto, inputs: tuple[torch.Tensor, ...], expected: list[np.ndarray], optimise: bool, batch_size: int
+    model: onnx.ModelProto,
+    inputs: tuple[torch.Tensor, ...],
+    expected: list[np.ndarray],
+    optimise: bool,
+    batch_size: int,
 ) -> list[np.ndarray]:
     names = [value.name for value in model.graph.input]
     if len(names) != len(inputs):
         raise ModelError(f"the file has {len(names)} inputs, and {len(inputs)} are given")
-    results = run(session(model, optimise), dict(zip(names, (x.numpy() for x in inputs), strict=True)), batch_size=batch_size)
+    results = run(
+        session(model, optimise), dict(zip(names, (x.numpy() for x in inputs), strict=True)), batch_size=batch_size
+    )
     found = list(results.values())
     if [y.shape for y in found] != [y.shape for y in expected]:
         raise ModelError(

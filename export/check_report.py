@@ -93,7 +93,9 @@ def reasons(report: CheckReport) -> tuple[str, ...]:
                 f"on {len(parity.failures)} of {parity.samples} samples, first on sample {parity.failures[0]}"
             )
         if len(parity.ties) > limits.sign_ties * parity.samples:
-            found.append(f"{where} has {len(parity.ties)} sign ties in {parity.samples} samples; {limits.sign_ties:.2%} are allowed")
+            found.append(
+                f"{where} has {len(parity.ties)} sign ties in {parity.samples} samples; {limits.sign_ties:.2%} are allowed"
+            )
     for parity in report.codes:
         if parity.mismatches > limits.code_mismatches:
             found.append(
@@ -103,7 +105,9 @@ def reasons(report: CheckReport) -> tuple[str, ...]:
     for output in report.outputs:
         top1, sqnr = output.figures.top1, output.figures.sqnr_db
         if limits.top1 is not None and top1 is not None and top1 < limits.top1:
-            found.append(f"output `{output.name}` agrees with the float model in {top1:.2%} of the top classes; {limits.top1:.2%} are wanted")
+            found.append(
+                f"output `{output.name}` agrees with the float model in {top1:.2%} of the top classes; {limits.top1:.2%} are wanted"
+            )
         if limits.sqnr_db is not None and sqnr is not None and sqnr < limits.sqnr_db:
             found.append(f"output `{output.name}` has an SQNR of {sqnr:.1f} dB; {limits.sqnr_db:.1f} dB are wanted")
     return tuple(found)

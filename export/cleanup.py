@@ -124,8 +124,17 @@ def hoist_moves(graph: onnx.GraphProto) -> None:
     uses = [name for node in graph.node for name in node.input] + [value.name for value in graph.output]
     kept = []
     for node in list(graph.node):
-        quant = makers.get(node.input[0]) if node.op_type in ("Transpose", "Unsqueeze", "Reshape") and not node.domain else None
-        if quant is None or quant.op_type != "Quant" or uses.count(quant.output[0]) != 1 or not _movable(quant, node, known):
+        quant = (
+            makers.get(node.input[0])
+            if node.op_type in ("Transpose", "Unsqueeze", "Reshape") and not node.domain
+            else None
+        )
+        if (
+            quant is None
+            or quant.op_type != "Quant"
+            or uses.count(quant.output[0]) != 1
+            or not _movable(quant, node, known)
+        ):
             kept.append(node)
             continue
         for k in (0, 1):

@@ -118,7 +118,9 @@ def _samples(example: torch.Tensor | tuple[torch.Tensor, ...]) -> tuple[torch.Te
     inputs = tuple(torch.as_tensor(x) for x in (example if isinstance(example, tuple) else (example,)))
     for x in inputs:
         if x.ndim < 1 or not len(x) or not x.is_floating_point():
-            raise ExportError(f"an example must be a float tensor with at least one sample, not {x.dtype} {tuple(x.shape)}")
+            raise ExportError(
+                f"an example must be a float tensor with at least one sample, not {x.dtype} {tuple(x.shape)}"
+            )
     return tuple(torch.cat([x[:1], x[:1]]).float() for x in inputs)
 
 

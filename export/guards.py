@@ -88,8 +88,17 @@ def _check_layers(module: nn.Module, layers: dict[str, set[str]], quantizers: se
     for path, layer in network.named_modules():
         ops = NODES_OF.get(type(layer))
         if ops is not None and not layers.get(path, set()) & set(ops):
-            raise ExportError(f"layer `{path}` ({type(layer).__name__}) left no {' or '.join(ops)} node in the exported graph")
+            raise ExportError(
+                f"layer `{path}` ({type(layer).__name__}) left no {' or '.join(ops)} node in the exported graph"
+            )
         for name, inner in layer.named_children():
             enabled = getattr(getattr(inner, "act_quant", inner), "is_quant_enabled", False)
-            if name.endswith("_quant") and name != "act_quant" and enabled and f"{path}.{name}".lstrip(".") not in quantizers:
-                raise ExportError(f"quantizer `{f'{path}.{name}'.lstrip('.')}` left no Quant node in the exported graph")
+            if (
+                name.endswith("_quant")
+                and name != "act_quant"
+                and enabled
+                and f"{path}.{name}".lstrip(".") not in quantizers
+            ):
+                raise ExportError(
+                    f"quantizer `{f'{path}.{name}'.lstrip('.')}` left no Quant node in the exported graph"
+                )

@@ -34,6 +34,8 @@ ROLES = {
     "SoftThreshold": ("", "threshold"),
 }
 """What the constant inputs of an op are called."""
+ENDS = ("input_quant", "output_quant")
+"""Lists of a quantized network with the quantizers of its inputs and outputs; a single one is not numbered."""
 HIDDEN = ("export_handler", "act_quant")
 """Inner modules of a Brevitas quantizer that its name leaves out."""
 
@@ -50,8 +52,9 @@ def set_names(model: onnx.ModelProto, module: nn.Module) -> None:
         path = _path(node).removeprefix(prefix)
         is_quant = node.op_type == "Quant"
         layer = path.rpartition(".")[0] if is_quant else path
-        if is_quant and path.startswith("output_quant"):
-            layer = path = path if len(graph.output) > 1 else "output_quant"
+        if is_quant and layer in ENDS:
+            count = len(graph.output) if layer == "output_quant" else len(graph.input)
+            layer = path = path if count > 1 else layer
         name = fresh(path if is_quant else f"{path}/{node.op_type}")
         for k, old in enumerate(node.input):
             if old in constants and old not in names:

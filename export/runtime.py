@@ -67,10 +67,14 @@ def run(
         raise ShapeError(f"the model has the inputs {', '.join(declared)}, not {', '.join(feeds)}")
     counts = {len(array) for array in feeds.values()}
     if len(counts) != 1 or batch_size < 1:
-        raise ShapeError(f"all inputs must have the same number of samples, not {sorted(counts)}, in batches of at least 1")
+        raise ShapeError(
+            f"all inputs must have the same number of samples, not {sorted(counts)}, in batches of at least 1"
+        )
     for name, array in feeds.items():
         expected = declared[name].shape
-        if array.ndim != len(expected) or any(isinstance(n, int) and n != m for n, m in zip(expected, array.shape, strict=True)):
+        if array.ndim != len(expected) or any(
+            isinstance(n, int) and n != m for n, m in zip(expected, array.shape, strict=True)
+        ):
             shown = ", ".join(str(n) for n in expected)
             raise ShapeError(f"input `{name}` must have the shape ({shown}), not {array.shape}")
     (count,) = counts

@@ -77,6 +77,7 @@ def _operands(module: nn.Module, inputs: tuple[torch.Tensor, ...], layers: Seque
     hooks = []
     for layer in layers:
         if layer in modules:
+
             def watch(module, arguments, layer=layer):
                 seen[layer] = arguments[0].numpy()
 

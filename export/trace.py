@@ -102,11 +102,9 @@ def trace(model: nn.Module, example: tuple[torch.Tensor, ...]) -> onnx.ModelProt
 def _dynamic_shapes(model: nn.Module, count: int) -> tuple[object, ...]:
     batch = torch.export.Dim(BATCH)
     axes = tuple({0: batch} for _ in range(count))
-    named = 0
-    for parameter in inspect.signature(model.forward).parameters.values():
+    for place, parameter in enumerate(inspect.signature(model.forward).parameters.values()):
         if parameter.kind is parameter.VAR_POSITIONAL:
-            return (*axes[:named], axes[named:])
-        named += 1
+            return (*axes[:place], axes[place:])
     return axes
 
 

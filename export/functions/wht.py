@@ -12,7 +12,7 @@ def _matrix(n: str, h: str) -> str:
     for places in (16, 8, 4, 2, 1):
         folds.append(
             f"{h}_by{places} = Constant <value = uint64 {{{places}}}> ()\n"
-            f"{h}_s{places} = BitShift <direction = \"RIGHT\"> ({value}, {h}_by{places})\n"
+            f'{h}_s{places} = BitShift <direction = "RIGHT"> ({value}, {h}_by{places})\n'
             f"{h}_x{places} = BitwiseXor ({value}, {h}_s{places})\n"
         )
         value = f"{h}_x{places}"

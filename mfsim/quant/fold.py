@@ -124,7 +124,9 @@ def _sources(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> dict[str, st
     return sources
 
 
-def _product(model: nn.Module, path: str, norm: nn.Module, sources: dict[str, str], kinds: tuple[type, ...]) -> nn.Module:
+def _product(
+    model: nn.Module, path: str, norm: nn.Module, sources: dict[str, str], kinds: tuple[type, ...]
+) -> nn.Module:
     """Return the layer in front of the batch norm at `path`."""
     kind = type(norm).__name__
     if path not in sources:

@@ -12,11 +12,18 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from mfsim.errors import UnsupportedOpError
 from mfsim.nn import MFConv2d, MFLinear, functional
-from mfsim.quant.quantizers import ActivationQuant, BiasWord, QuantBiasMixin, QuantWeightMixin, WeightWord, plain, stored_scale
+from mfsim.quant.quantizers import (
+    ActivationQuant,
+    BiasWord,
+    QuantBiasMixin,
+    QuantWeightMixin,
+    WeightWord,
+    plain,
+    stored_scale,
+)
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,7 @@ class QuantLinear(QuantProduct):
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
         """Return product plus bias of quantized operands."""
-        return F.linear(x, weight, bias)
+        return nn.functional.linear(x, weight, bias)
 
 
 class QuantConv2d(QuantProduct):
@@ -118,12 +125,14 @@ class QuantConv2d(QuantProduct):
     @staticmethod
     def _geometry(layer: nn.Conv2d) -> dict[str, object]:
         if layer.padding_mode != "zeros":
-            raise UnsupportedOpError(f"`padding_mode` of a quantized convolution must be zeros, not {layer.padding_mode!r}")
+            raise UnsupportedOpError(
+                f"`padding_mode` of a quantized convolution must be zeros, not {layer.padding_mode!r}"
+            )
         return {"stride": layer.stride, "padding": layer.padding, "dilation": layer.dilation, "groups": layer.groups}
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
         """Return product plus bias of quantized operands."""
-        return F.conv2d(x, weight, bias, **self.geometry)
+        return nn.functional.conv2d(x, weight, bias, **self.geometry)
 
 
 class QuantMFLinear(QuantProduct):

@@ -41,6 +41,17 @@ class Observed:
         return max(-self.low, self.high, 0.0)
 
 
+def as_inputs(images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    """Return the inputs of a network as a tuple of finite tensors with equally many samples; a `DataError` otherwise."""
+    inputs = tuple(torch.as_tensor(x) for x in (images if isinstance(images, tuple) else (images,)))
+    counts = sorted({len(x) if x.ndim else 0 for x in inputs})
+    if len(counts) != 1 or not counts[0]:
+        raise DataError(f"calibration needs equally many images for each input, at least one, not {counts}")
+    if not all(torch.isfinite(x).all() for x in inputs):
+        raise DataError("the calibration images hold NaN or infinite values")
+    return inputs
+
+
 def as_outputs(result: object) -> tuple[torch.Tensor, ...]:
     """Return the outputs of a network as a tuple of tensors; a `ModelError` for anything else."""
     outputs = (result,) if isinstance(result, torch.Tensor) else result
@@ -51,27 +62,21 @@ def as_outputs(result: object) -> tuple[torch.Tensor, ...]:
 
 @torch.no_grad()
 def observe(
-    model: nn.Module, images: np.ndarray | torch.Tensor, paths: Iterable[str], batch_size: int = 128
-) -> tuple[dict[str, Observed], list[Observed], Observed]:
-    """Return what the inputs of the modules at `paths`, the outputs and the network's input took.
+    model: nn.Module, images: tuple[torch.Tensor, ...], paths: Iterable[str], batch_size: int = 128
+) -> tuple[dict[str, Observed], list[Observed], list[Observed]]:
+    """Return what the inputs of the modules at `paths`, the outputs and the inputs of the network took.
 
     Raises
     ------
-    DataError
-        If there are no images, or they hold NaN or infinite values.
     ModelError
         If a module at `paths` never ran, or a value became NaN or infinite.
     """
-    images = torch.as_tensor(images)
-    if not len(images):
-        raise DataError("calibration needs at least one image")
-    if not torch.isfinite(images).all():
-        raise DataError("the calibration images hold NaN or infinite values")
+    entrances = [Observed() for _ in images]
     inputs: dict[str, Observed] = {path: Observed() for path in paths}
     outputs: list[Observed] = []
-    entrance = Observed()
     hooks = []
     for path, seen in inputs.items():
+
         def watch(module, arguments, seen=seen):
             seen.add(arguments[0])
 
@@ -79,10 +84,11 @@ def observe(
     training = model.training
     model.eval()
     try:
-        for start in range(0, len(images), batch_size):
-            batch = images[start : start + batch_size]
-            entrance.add(batch)
-            for k, y in enumerate(as_outputs(model(batch))):
+        for start in range(0, len(images[0]), batch_size):
+            batch = tuple(x[start : start + batch_size] for x in images)
+            for seen, x in zip(entrances, batch, strict=True):
+                seen.add(x)
+            for k, y in enumerate(as_outputs(model(*batch))):
                 if k == len(outputs):
                     outputs.append(Observed())
                 outputs[k].add(y)
@@ -97,4 +103,4 @@ def observe(
             raise ModelError(f"the input of layer `{path}` became NaN or infinite on the calibration images")
     if any(not np.isfinite(seen.low + seen.high) for seen in outputs):
         raise ModelError("the output of the network became NaN or infinite on the calibration images")
-    return inputs, outputs, entrance
+    return inputs, outputs, entrances

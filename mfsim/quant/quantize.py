@@ -20,11 +20,12 @@ from torch import nn
 from mfsim.errors import RecipeError, UnsupportedOpError
 from mfsim.nn import WHT, AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d, SoftThreshold, WHTLayer
 from mfsim.ops.wht import norm_exponent
+from mfsim.quant.entrance import needs_entrance
 from mfsim.quant.fold import BATCH_NORMS, check_finite, replace_module
 from mfsim.quant.layers import PRODUCTS, QuantProduct, Words
-from mfsim.quant.observe import Observed, observe
+from mfsim.quant.observe import Observed, as_inputs, observe
 from mfsim.quant.quantizers import ActivationQuant
-from mfsim.quant.recipe import MOST_BITS, NONE, PROVED, LayerRecipe, Recipe
+from mfsim.quant.recipe import AUTO, MOST_BITS, PROVED, LayerRecipe, Recipe
 from mfsim.quant.scales import Partner, choose_exponent, weight_exponents
 from mfsim.quant.transforms import QuantizedNetwork, QuantSoftThreshold, QuantWHT
 
@@ -100,7 +101,9 @@ def quantized_kind(path: str, layer: nn.Module, around: WHTLayer | None) -> str:
     raise UnsupportedOpError(f"layer `{path}` ({kind}) cannot be quantized; the layers that can are {known}")
 
 
-def quantize(model: nn.Module, recipe: Recipe, calibration: np.ndarray | torch.Tensor) -> QuantizedNetwork:
+def quantize(
+    model: nn.Module, recipe: Recipe, calibration: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...]
+) -> QuantizedNetwork:
     """Return a quantized copy of a folded float network, calibrated on images.
 
     Parameters
@@ -108,7 +111,7 @@ def quantize(model: nn.Module, recipe: Recipe, calibration: np.ndarray | torch.T
     model : module
         Folded (see `fold`); left as it is.
     recipe : Recipe
-    calibration : array or tensor, float32 [N, ...]
+    calibration : array or tensor, float32 [N, ...], or a tuple of them for several inputs
         Typical inputs; they decide every activation's scale, and whether it is unsigned.
 
     Returns
@@ -131,26 +134,28 @@ def quantize(model: nn.Module, recipe: Recipe, calibration: np.ndarray | torch.T
     if not kinds:
         raise UnsupportedOpError("the network has no layer that could be quantized")
     recipe.check(kinds)
-    seen, outputs, entrance = observe(model, calibration, kinds)
+    inputs = as_inputs(calibration)
+    seen, outputs, entrances = observe(model, inputs, kinds)
     sites = [
-        Site(path, kind, _options(path, kind, around, recipe.layer(path), seen[path])) for path, (kind, around) in kinds.items()
+        Site(path, kind, _options(path, kind, around, recipe.layer(path), seen[path]))
+        for path, (kind, around) in kinds.items()
     ]
-    word = None if recipe.input == NONE else (recipe.input, entrance.low < 0)
-    network = assemble(model, sites, len(outputs), recipe.output, word)
-    _calibrate(network, recipe, seen, outputs, entrance)
+    network = assemble(model, sites, len(outputs), recipe.output)
+    bits = recipe.input
+    if bits == AUTO and needs_entrance(network.model, tuple(x[:2] for x in inputs)):
+        bits = recipe.defaults.activation
+    if bits != AUTO:
+        network.input_quant.extend(ActivationQuant(bits, seen.low < 0) for seen in entrances)
+    _calibrate(network, recipe, seen, outputs, entrances)
     check_constants(network)
     return network.eval()
 
 
-def assemble(
-    model: nn.Module, sites: list[Site], outputs: int, output_bits: int, input_word: tuple[int, bool] | None
-) -> QuantizedNetwork:
-    """Return `model` with its layers at `sites` replaced, between quantizers; scales are still to be filled in."""
+def assemble(model: nn.Module, sites: list[Site], outputs: int, output_bits: int) -> QuantizedNetwork:
+    """Return `model` with its layers at `sites` replaced, and quantizers behind it; scales are still to be filled in."""
     for site in sites:
         model = replace_module(model, site.path, site.build(model.get_submodule(site.path)))
-    network = QuantizedNetwork(model, outputs, output_bits, input_word)
-    network.sites = tuple(sites)
-    return network
+    return QuantizedNetwork(model, tuple(sites), outputs, output_bits)
 
 
 def _options(path: str, kind: str, around: WHTLayer | None, words: LayerRecipe, seen: Observed) -> dict[str, object]:
@@ -176,7 +181,11 @@ def _options(path: str, kind: str, around: WHTLayer | None, words: LayerRecipe, 
 def _set(
     quantizer: ActivationQuant, seen: Observed, method: str, headroom: int = 0, partner: Partner | None = None
 ) -> None:
-    lo, hi = (-(1 << (quantizer.bits - 1)), (1 << (quantizer.bits - 1)) - 1) if quantizer.signed else (0, (1 << quantizer.bits) - 1)
+    lo, hi = (
+        (-(1 << (quantizer.bits - 1)), (1 << (quantizer.bits - 1)) - 1)
+        if quantizer.signed
+        else (0, (1 << quantizer.bits) - 1)
+    )
     exponent = choose_exponent(seen.values, lo, hi, method, seen.largest, partner)
     exponent = -(quantizer.bits - 1) if exponent is None else exponent + headroom
     quantizer.scale.fill_(2.0**exponent)
@@ -184,7 +193,11 @@ def _set(
 
 @torch.no_grad()
 def _calibrate(
-    network: QuantizedNetwork, recipe: Recipe, seen: Mapping[str, Observed], outputs: list[Observed], entrance: Observed
+    network: QuantizedNetwork,
+    recipe: Recipe,
+    seen: Mapping[str, Observed],
+    outputs: list[Observed],
+    entrances: list[Observed],
 ) -> None:
     for path, found in seen.items():
         layer, words = network.model.get_submodule(path), recipe.layer(path)
@@ -199,8 +212,8 @@ def _calibrate(
             layer.threshold_quant.scale.copy_(_scale_into(network.model, path, layer))
     for quantizer, found in zip(network.output_quant, outputs, strict=True):
         _set(quantizer, found, "max", HEADROOM)
-    if network.input_quant is not None:
-        _set(network.input_quant, entrance, recipe.defaults.calibration)
+    for quantizer, found in zip(network.input_quant, entrances, strict=False):
+        _set(quantizer, found, recipe.defaults.calibration)
 
 
 def _calibrate_product(layer: QuantProduct, words: LayerRecipe, found: Observed) -> None:

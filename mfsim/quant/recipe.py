@@ -10,7 +10,7 @@ In TOML, with the defaults:
     threshold = "proved"    # or bits of soft thresholds, unsigned
     per_channel = false     # one weight scale, or one for each output channel
     calibration = "mse"     # or "max", "percentile": how activation scales are chosen
-    input = "none"          # or bits: a quantizer of the network's own at the entrance
+    input = "auto"          # or bits: a quantizer at the entrance; auto: only where the layers' own do not serve
     output = 16             # bits of the network's output
 
     [layers."features.*"]   # a module path, or a pattern over module paths
@@ -34,7 +34,7 @@ from mfsim.errors import RecipeError, did_you_mean
 
 LEAST_BITS, MOST_BITS = 2, 32
 PROVED = "proved"
-NONE = "none"
+AUTO = "auto"
 CALIBRATIONS = ("mse", "max", "percentile")
 
 
@@ -74,7 +74,7 @@ class Recipe:
     ----------
     defaults : words of every layer that no pattern names.
     layers : for each pattern, the keys that differ, in order; a later pattern wins.
-    input : bits of a quantizer at the network's entrance, or "none": the first layers' own ones serve.
+    input : bits of a quantizer at the network's entrance; "auto": `activation` bits where one is needed.
     output : bits of the network's output.
 
     >>> Recipe.from_dict({"weight": 4, "layers": {"head": {"weight": 8}}}).layer("head").weight
@@ -83,11 +83,11 @@ class Recipe:
 
     defaults: LayerRecipe = field(default_factory=LayerRecipe)
     layers: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    input: int | str = NONE
+    input: int | str = AUTO
     output: int = 16
 
     def __post_init__(self) -> None:
-        _check_bits("input", self.input, NONE)
+        _check_bits("input", self.input, AUTO)
         _check_bits("output", self.output)
         for pattern, changes in self.layers.items():
             if not isinstance(changes, Mapping):

@@ -23,6 +23,7 @@ from mfsim.errors import MfsimError, ModelError
 from mfsim.nn import AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d
 from mfsim.quant.fold import BATCH_NORMS, as_pool, replace_module
 from mfsim.quant.quantize import Site, assemble
+from mfsim.quant.quantizers import ActivationQuant
 from mfsim.quant.transforms import QuantizedNetwork
 
 VERSION = "1"
@@ -32,15 +33,20 @@ VERSION = "1"
 def save(network: QuantizedNetwork, path: str | os.PathLike[str]) -> pathlib.Path:
     """Write a quantized network to one safetensors file, whole or not at all, and return its path."""
     path = pathlib.Path(path)
-    word = network.input_quant
     structure = {
         "sites": [asdict(site) for site in network.sites],
-        "shifts": {name: [list(m.exponents), m.axis] for name, m in network.model.named_modules() if isinstance(m, Shift)},
+        "shifts": {
+            name: [list(m.exponents), m.axis] for name, m in network.model.named_modules() if isinstance(m, Shift)
+        },
         "pools": [name for name, m in network.model.named_modules() if isinstance(m, (AvgPool2d, GlobalAvgPool2d))],
-        "biases": [site.path for site in network.sites if getattr(network.model.get_submodule(site.path), "bias", None) is not None],
+        "biases": [
+            site.path
+            for site in network.sites
+            if getattr(network.model.get_submodule(site.path), "bias", None) is not None
+        ],
         "outputs": len(network.output_quant),
         "output_bits": network.output_quant[0].bits,
-        "input_word": None if word is None else [word.bits, word.signed],
+        "inputs": [[quantizer.bits, quantizer.signed] for quantizer in network.input_quant],
     }
     header = {"mfsim.version": VERSION, "mfsim.structure": json.dumps(structure, sort_keys=True)}
     tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
@@ -101,5 +107,6 @@ def _rebuild(model: nn.Module, structure: dict[str, object]) -> QuantizedNetwork
         layer = model.get_submodule(name)
         layer.bias = nn.Parameter(torch.zeros(len(layer.weight)))
     sites = [Site(site["path"], site["kind"], site["options"]) for site in structure["sites"]]
-    word = structure["input_word"]
-    return assemble(model, sites, structure["outputs"], structure["output_bits"], None if word is None else tuple(word))
+    network = assemble(model, sites, structure["outputs"], structure["output_bits"])
+    network.input_quant.extend(ActivationQuant(bits, signed) for bits, signed in structure["inputs"])
+    return network

@@ -35,7 +35,9 @@ class QuantSoftThreshold(nn.Module):
     which is that of `threshold_quant`. `proved` says that the thresholds' word is as wide as its input.
     """
 
-    def __init__(self, layer: SoftThreshold, threshold_bits: int, proved: bool, bits: int = 0, signed: bool = True) -> None:
+    def __init__(
+        self, layer: SoftThreshold, threshold_bits: int, proved: bool, bits: int = 0, signed: bool = True
+    ) -> None:
         super().__init__()
         self.proved = proved
         self.size, self.axis = layer.size, layer.axis
@@ -61,20 +63,21 @@ class QuantizedNetwork(nn.Module):
     Attributes
     ----------
     model : the network; its modules have the paths that they have in the float network.
-    input_quant : quantizer at the entrance, or None where the first layers' own ones serve.
+    input_quant : quantizer of each input, or none where the first layers' own ones serve.
     output_quant : quantizer of each output, so that all codes of one output share a scale.
+    sites : what was replaced in `model`, as it is saved.
     """
 
-    def __init__(self, model: nn.Module, outputs: int = 1, output_bits: int = 16, input_word: tuple[int, bool] | None = None) -> None:
+    def __init__(self, model: nn.Module, sites: tuple[object, ...], outputs: int, output_bits: int) -> None:
         super().__init__()
-        self.model = model
-        self.input_quant = ActivationQuant(*input_word) if input_word is not None else None
+        self.model, self.sites = model, sites
+        self.input_quant = nn.ModuleList()
         self.output_quant = nn.ModuleList(ActivationQuant(output_bits) for _ in range(outputs))
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
         """Return the quantized output, or a tuple of them."""
-        if self.input_quant is not None:
-            inputs = tuple(self.input_quant(x) for x in inputs)
+        if self.input_quant:
+            inputs = tuple(quantizer(x) for quantizer, x in zip(self.input_quant, inputs, strict=True))
         outputs = self.model(*inputs)
         if isinstance(outputs, torch.Tensor):
             return self.output_quant[0](outputs)

@@ -58,7 +58,10 @@ class Form:
         return helper.make_model(
             graph,
             ir_version=10,
-            opset_imports=[helper.make_opsetid("", OPSET), *(helper.make_opsetid(d, DOMAINS[d]) for d, _ in sorted(used))],
+            opset_imports=[
+                helper.make_opsetid("", OPSET),
+                *(helper.make_opsetid(d, DOMAINS[d]) for d, _ in sorted(used)),
+            ],
             functions=[bodies()[key] for key in sorted(used)],
         )
 
@@ -100,13 +103,15 @@ def _accumulator(form, node, tensors):
     axis = tensors[0].scale.axis
     scale = _along(scale, -1 if axis is None else axis, len(tensors[0].shape))
     inputs = [form.input(0), form.constant(scale), form.constant(np.float32(node.attributes["bits"]))]
-    return form.add("Accumulator", inputs, MFSIM, overflow=node.attributes["overflow"], signed=node.attributes["signed"])
+    return form.add(
+        "Accumulator", inputs, MFSIM, overflow=node.attributes["overflow"], signed=node.attributes["signed"]
+    )
 
 
 def _clip(form, node, tensors):
     if tensors[0].scale.axis is not None:
         return "no bounds by channel"
-    unit = 2.0**tensors[0].scale.exponent
+    unit = 2.0 ** tensors[0].scale.exponent
     ends = [form.constant(np.float32(node.attributes[name] * unit)) for name in ("lo", "hi")]
     return form.add("Clip", [form.input(0), *ends])
 
@@ -127,15 +132,27 @@ def _requantize(form, node, tensors):
     scale = np.ldexp(np.float32(1), np.array(output.scale.exponents)).astype(np.float32)
     axis = output.scale.axis
     scale = _along(scale, -1 if axis is None else axis, len(output.shape)) if axis is not None else scale[0]
-    inputs = [form.input(0), form.constant(scale), form.constant(np.float32(0)), form.constant(np.float32(attributes["bits"]))]
+    inputs = [
+        form.input(0),
+        form.constant(scale),
+        form.constant(np.float32(0)),
+        form.constant(np.float32(attributes["bits"])),
+    ]
     return form.add(
-        "Quant", inputs, QONNX, signed=attributes["signed"], narrow=attributes["narrow"], rounding_mode=MODES[attributes["rounding"]]
+        "Quant",
+        inputs,
+        QONNX,
+        signed=attributes["signed"],
+        narrow=attributes["narrow"],
+        rounding_mode=MODES[attributes["rounding"]],
     )
 
 
 def _shift(form, node, tensors):
     gain = np.ldexp(np.float32(1), np.array(node.attributes["exponents"])).astype(np.float32)
-    return form.add("Shift", [form.input(0), form.constant(_along(gain, node.attributes["axis"], len(tensors[0].shape)))], MFSIM)
+    return form.add(
+        "Shift", [form.input(0), form.constant(_along(gain, node.attributes["axis"], len(tensors[0].shape)))], MFSIM
+    )
 
 
 def _sign(form, node, tensors):
@@ -168,7 +185,9 @@ def _table(form, node, tensors):
 def _pool(form, node, tensors):
     attributes = node.attributes
     window = {"kernel_shape": attributes["kernel"], "strides": attributes["strides"], "pads": attributes["pads"]}
-    if node.op == "max_pool2d" and any(pad >= window["kernel_shape"][k % 2] for k, pad in enumerate(attributes["pads"])):
+    if node.op == "max_pool2d" and any(
+        pad >= window["kernel_shape"][k % 2] for k, pad in enumerate(attributes["pads"])
+    ):
         return "no padding as wide as the kernel in ONNX Runtime"
     if node.op == "max_pool2d":
         return form.add("MaxPool", [form.input(0)], dilations=attributes["dilations"], **window)
