@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shutil
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -87,12 +88,21 @@ class RunFolder:
         """Write a JSON file of the folder and return its path."""
         return write_json(self.file(name), content)
 
+    def forget_from(self, step: str) -> None:
+        """Remove what `step` and all later ones wrote, but for run.json: it was made from files that change now."""
+        steps = list(dict.fromkeys(STEPS.values()))
+        late = steps[steps.index(step) :]
+        for name, writer in STEPS.items():
+            if writer in late and name != "run.json":
+                path = self.file(name)
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+
     def update(self, **entries: object) -> dict[str, object]:
-        """Set `entries` in run.json and return its content; an entry that is a mapping is merged into the old one."""
-        content = self.read() if self.has("run.json") else {}
-        for key, value in entries.items():
-            old = content.get(key)
-            content[key] = {**old, **value} if isinstance(old, dict) and isinstance(value, Mapping) else value
+        """Set `entries` in run.json and return its content."""
+        content = self.read() | entries
         self.write("run.json", content)
         return content
 

@@ -28,10 +28,23 @@ def command(source: Source, out_file: File = None, json: Json = False, debug: De
             path = out_file or model.with_name("integer.onnx")
             program = compile_file(model, path)
         rows = [
-            (node.layer, node.op, tensor.name, " ".join(map(str, tensor.shape[1:])), str(tensor.format), str(tensor.scale))
+            (
+                node.layer,
+                node.op,
+                tensor.name,
+                " ".join(map(str, tensor.shape[1:])),
+                str(tensor.format),
+                str(tensor.scale),
+            )
             for node in program.nodes
             for tensor in program.outputs_of(node)
         ]
         out.table("Integer program", ("layer", "op", "tensor", "shape", "word", "scale"), rows)
         out.say(f"{len(program.nodes)} nodes written to {path}; digest {program.digest()}")
-        out.result(path=str(path), digest=program.digest(), nodes=len(program.nodes), inputs=list(program.inputs), outputs=list(program.outputs))
+        out.result(
+            path=str(path),
+            digest=program.digest(),
+            nodes=len(program.nodes),
+            inputs=list(program.inputs),
+            outputs=list(program.outputs),
+        )

@@ -41,7 +41,9 @@ def command(
         for name in ("operations_offline", "multiplications", "tables", "uncounted"):
             if listings[name].rows:
                 out.listing(listings[name])
-        out.say(f"{report.total:,} operations for one sample, {sum(r.count for r in report.multiplications()):,} multiplications")
+        out.say(
+            f"{report.total:,} operations for one sample, {sum(r.count for r in report.multiplications()):,} multiplications"
+        )
         if strict:
             strict_multiplication_free(report if rule == "full" else program)
             out.result(multiplication_free=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,10 +11,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and warnings.")]
 Target = Annotated[pathlib.Path, typer.Argument(help="A run folder, a quantized model.onnx, or an integer.onnx.")]
 Run = Annotated[pathlib.Path, typer.Argument(help="A run folder.")]
-Model = Annotated[str, typer.Option(help="A model by name, or package.module:callable.")]
-Data = Annotated[str, typer.Option(help="digits, fashion-mnist, a folder of IDX files, or an .npz file.")]
-Out = Annotated[pathlib.Path, typer.Option(help="The run folder; it is made where it is missing.")]
+Data = Annotated[
+    str | None,
+    typer.Option(help="digits, fashion-mnist, a folder of IDX files, or an .npz file; default the run's own."),
+]
+SplitName = Annotated[Literal["test", "validation", "train"], typer.Option("--split", help="Which images.")]
+Checkpoint = Annotated[
+    pathlib.Path | None, typer.Option(help="Weights that are trained already, as safetensors.", show_default=False)
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
-Batch = Annotated[int, typer.Option(min=1, help="Samples at a time.")]
-Epochs = Annotated[int, typer.Option(min=0, help="Passes over the training images.")]
-Rate = Annotated[float, typer.Option(min=0.0, help="Highest learning rate.")]
+BatchSize = Annotated[int, typer.Option(min=1, help="Samples at a time.")]
+Rate = Annotated[float | None, typer.Option(min=0.0, help="Highest learning rate.")]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -29,7 +31,10 @@ PIPE_WIDTH = 160
 """Columns of a table that does not go to a terminal."""
 
 Progress = Callable[[int, int], None]
-"""What long steps call with (done, total)."""
+"""What a long step calls with (done, total)."""
+
+Stages = Callable[[str, int, int], None]
+"""What several steps call with (what is done, done, total)."""
 
 
 class Session:
@@ -82,17 +87,27 @@ class Session:
         )
 
     @contextlib.contextmanager
-    def progress(self, title: str) -> Iterator[Progress]:
-        """Show a bar while the body runs; yields what the step calls with (done, total)."""
+    def stages(self, title: str) -> Iterator[Stages]:
+        """Show a bar while the body runs; yields what a step calls with (what it does, done, total)."""
         if self.json or not self._err.is_terminal:
-            yield lambda done, total: None
+            yield lambda what, done, total: None
             return
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
         with Progress(*columns, console=self._err, transient=True) as bar:
             task = bar.add_task(title, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+            def show(what: str, done: int, total: int) -> None:
+                bar.update(task, description=escape(f"{title}: {what}"), completed=done, total=total)
+
+            yield show
+
+    @contextlib.contextmanager
+    def progress(self, title: str) -> Iterator[Progress]:
+        """Show a bar while the body runs; yields what a step calls with (done, total)."""
+        with self.stages(title) as show:
+            yield lambda done, total: show("", done, total)
 
     def close(self) -> None:
         """Print the JSON object, if that is wanted."""
@@ -142,6 +157,8 @@ def session(json: bool, debug: bool) -> Iterator[Session]:
         with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext(), warnings.catch_warnings():
             if not debug:
                 warnings.simplefilter("ignore")
+            if os.getcwd() not in sys.path:  # for --model package.module:callable; last, so that it shadows nothing
+                sys.path.append(os.getcwd())
             yield out
     except typer.Exit:
         out.close()

@@ -5,7 +5,19 @@ from __future__ import annotations
 from mfsim.cli.options import Debug, Json, Target
 from mfsim.cli.session import session
 
-COLUMNS = ("layer", "op", "name", "kind", "word", "proved_lo", "proved_hi", "observed_lo", "observed_hi", "slack", "observed_slack")
+COLUMNS = (
+    "layer",
+    "op",
+    "name",
+    "kind",
+    "word",
+    "proved_lo",
+    "proved_hi",
+    "observed_lo",
+    "observed_hi",
+    "slack",
+    "observed_slack",
+)
 
 
 def command(target: Target, json: Json = False, debug: Debug = False) -> None:
@@ -21,9 +33,9 @@ def command(target: Target, json: Json = False, debug: Debug = False) -> None:
         run = RunFolder(target)
         observed = None
         if target.is_dir() and run.has("simulation.json"):
-            from mfsim.pipeline import read_simulation
+            from mfsim.verify import read_verification
 
-            observed = read_simulation(run)
+            observed = read_verification(run).simulation
         report = widths(program, observed)
         out.result(**report.to_json())
         (listing,) = report.listings()

@@ -1,0 +1,64 @@
+"""`mfsim check`: the exported files in ONNX Runtime against their torch models."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mfsim.cli.options import Data, Debug, Json, Run, SplitName
+from mfsim.cli.session import session
+
+Difference = Annotated[
+    float, typer.Option(min=0.0, help="float.onnx: largest difference, as a fraction of the largest output.")
+]
+Ties = Annotated[
+    float, typer.Option(min=0.0, max=1.0, help="float.onnx: samples whose sign flipped within rounding of 0.")
+]
+Mismatches = Annotated[
+    int, typer.Option(min=0, help="model.onnx: output codes that may differ from the quantized torch model.")
+]
+Top1 = Annotated[float | None, typer.Option(min=0.0, max=1.0, help="Least top-1 agreement of quantized with float.")]
+Sqnr = Annotated[float | None, typer.Option(help="Least SQNR of each quantized output, in dB.")]
+
+
+def command(
+    run: Run,
+    data: Data = None,
+    split: SplitName = "test",
+    max_difference: Difference = 1e-5,
+    max_sign_ties: Ties = 0.005,
+    max_code_mismatches: Mismatches = 0,
+    min_top1: Top1 = None,
+    min_sqnr: Sqnr = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Compare float.onnx and model.onnx in ONNX Runtime, optimisations on and off, with the torch models."""
+    with session(json, debug) as out:
+        from mfsim.errors import ParityError
+        from mfsim.export import Limits
+        from mfsim.pipeline import check_step
+        from mfsim.run import RunFolder
+
+        limits = Limits(max_difference, max_sign_ties, max_code_mismatches, min_top1, min_sqnr)
+        with out.stages("check") as stages:
+            report = check_step(RunFolder.open(run), data, limits=limits, split=split, progress=stages)
+        out.result(**report.to_json())
+        on = {True: "on", False: "off"}
+        columns = ("optimisations", "samples", "largest difference", "sign ties", "failures")
+        rows = [(on[p.optimised], p.samples, p.worst, len(p.ties), len(p.failures)) for p in report.floats]
+        out.table("float.onnx against the float torch model", columns, rows)
+        columns = ("optimisations", "codes compared", "codes that differ", "by at most (LSB)")
+        rows = [(on[p.optimised], p.compared, p.mismatches, p.worst) for p in report.codes]
+        out.table("model.onnx against the quantized torch model", columns, rows)
+        columns = ("of", "max error", "mean error", "SQNR (dB)", "cosine", "top-1 agreement")
+        rows = [
+            (e.name, f.max_abs, f.mean_abs, "exact" if f.exact else f.sqnr_db, f.cosine, f.top1)
+            for e in (*report.layers, *report.outputs)
+            for f in (e.figures,)
+        ]
+        out.table("model.onnx against float, by layer and output", columns, rows)
+        if not report.passed:
+            raise ParityError("; ".join(report.reasons))
+        out.say("passed", "green")

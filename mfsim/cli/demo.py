@@ -1,0 +1,56 @@
+"""`mfsim demo`: four networks from data to a report."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Annotated
+
+import typer
+
+from mfsim.cli.options import Debug, Json, Seed
+from mfsim.cli.session import session
+
+Out = Annotated[pathlib.Path, typer.Option(help="Folder of the report and of one run folder for each network.")]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Epochs of float training.")]
+
+
+def command(
+    out: Out = pathlib.Path("runs/demo"),
+    epochs: Epochs = None,
+    seed: Seed = 0,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Train, quantize, export, check, compile, simulate and count four networks on digits, and report."""
+    with session(json, debug) as shown:
+        from mfsim.demo import run_demo
+        from mfsim.errors import ParityError
+        from mfsim.pipeline import settings_of
+        from mfsim.report import NetworkResult
+        from mfsim.report.result import comparison
+
+        def finished(result: NetworkResult) -> None:
+            accuracy = ", ".join(f"{stage} {value or 0.0:.2%}" for stage, value in result.accuracy.items())
+            codes = sum(pair.compared for pair in result.parity)
+            differ = sum(pair.mismatches for pair in result.parity)
+            shown.say(f"{result.name}: {accuracy}; {differ} of {codes:,} compared codes differ")
+
+        shown.say(f"Training on scikit-learn's digits; everything is written below {out}.")
+        with shown.stages("demo") as stages:
+            demo = run_demo(
+                out,
+                settings_of(epochs=epochs, seed=seed),
+                progress=lambda name, what, done, total: stages(f"{name}, {what}", done, total),
+                finished=finished,
+            )
+        table = comparison(list(demo.results))
+        names = [str(row[0]) for row in table.rows]
+        shown.table(
+            "One sample, four networks",
+            ("", *names),
+            [(c.replace("_", " "), *(row[k] for row in table.rows)) for k, c in enumerate(table.columns) if k],
+        )
+        shown.result(report=str(demo.page), shortfalls=list(demo.shortfalls), networks=table.records())
+        shown.say(f"report: {demo.page}")
+        if demo.shortfalls:
+            raise ParityError("; ".join(demo.shortfalls))

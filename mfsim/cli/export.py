@@ -1,0 +1,34 @@
+"""`mfsim export`: float.onnx and model.onnx."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mfsim.cli.options import Debug, Json, Run
+from mfsim.cli.session import session
+
+Allow = Annotated[
+    bool,
+    typer.Option(
+        "--allow-inexact", help="Write the file even if a sum may pass 2^24, where float32 stops being exact."
+    ),
+]
+
+
+def command(run: Run, allow_inexact: Allow = False, json: Json = False, debug: Debug = False) -> None:
+    """Write the float and the quantized network as ONNX files that stock ONNX Runtime runs."""
+    with session(json, debug) as out:
+        from mfsim.pipeline import export_step
+        from mfsim.run import RunFolder
+
+        folder = RunFolder.open(run)
+        with out.stages(str(folder)) as stages:
+            stages("export", 0, 1)
+            export_step(folder, allow_inexact=allow_inexact)
+        files = [folder.file(name) for name in ("float.onnx", "model.onnx")]
+        out.result(files=[str(path) for path in files])
+        for path in files:
+            out.say(f"{path}, {path.stat().st_size:,} bytes")
+        out.say(f"next: mfsim check {folder}")

@@ -1,0 +1,68 @@
+"""`mfsim quantize`: words for everything, calibrated and trained."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Annotated
+
+import typer
+
+from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, Rate, Seed
+from mfsim.cli.session import session
+
+RunFolders = Annotated[
+    pathlib.Path | None, typer.Argument(help="A run folder that has been trained.", show_default=False)
+]
+Model = Annotated[
+    str | None, typer.Option(help="Instead of a run folder: a model, with --checkpoint and --out.", show_default=False)
+]
+TrainData = Annotated[
+    str, typer.Option(help="With --model: digits, fashion-mnist, a folder of IDX files, or an .npz file.")
+]
+Out = Annotated[pathlib.Path | None, typer.Option(help="With --model: the run folder.", show_default=False)]
+RecipeFile = Annotated[
+    pathlib.Path | None, typer.Option(help="A TOML file with bits for each layer; default 8 everywhere.")
+]
+Epochs = Annotated[int | None, typer.Option(min=0, help="Epochs of quantization-aware training; 0 only calibrates.")]
+
+
+def command(
+    run: RunFolders = None,
+    recipe: RecipeFile = None,
+    model: Model = None,
+    checkpoint: Checkpoint = None,
+    data: TrainData = "digits",
+    out: Out = None,
+    epochs: Epochs = None,
+    learning_rate: Rate = None,
+    batch_size: BatchSize = 64,
+    seed: Seed = 0,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Quantize a trained network: fold batch norms, calibrate, and train the quantized network."""
+    with session(json, debug) as shown:
+        if (run is None) == (model is None):
+            raise typer.BadParameter("give either a run folder or --model with --checkpoint and --out")
+        if model is not None and (checkpoint is None or out is None):
+            raise typer.BadParameter("--model needs --checkpoint and --out")
+        from mfsim.pipeline import quantize_step, settings_of, train_step
+        from mfsim.quant import Recipe
+        from mfsim.run import RunFolder
+
+        settings = settings_of(
+            quantized_epochs=epochs, quantized_learning_rate=learning_rate, batch_size=batch_size, seed=seed
+        )
+        chosen = Recipe.from_toml(recipe) if recipe is not None else Recipe()
+        if model is not None and out is not None:
+            folder = RunFolder.create(out)
+            train_step(folder, model, data, settings, checkpoint=checkpoint)
+        else:
+            folder = RunFolder.open(run or "")
+        with shown.stages(str(folder)) as stages:
+            quantize_step(folder, chosen, settings, progress=stages)
+        about = folder.read()
+        accuracy = about["accuracy"]
+        shown.result(**about)
+        shown.say(f"accuracy on the test images: float {accuracy['float']:.2%}, quantized {accuracy['quantized']:.2%}")
+        shown.say(f"next: mfsim export {folder}")

@@ -1,0 +1,34 @@
+"""`mfsim report`: HTML, JSON, Markdown and CSV of one or more run folders."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Annotated
+
+import typer
+
+from mfsim.cli.options import Debug, Json
+from mfsim.cli.session import session
+
+Runs = Annotated[list[pathlib.Path], typer.Argument(help="Run folders, shown side by side.")]
+Out = Annotated[
+    pathlib.Path | None, typer.Option(help="Folder of the report; default `report` in the first run folder.")
+]
+Title = Annotated[str, typer.Option(help="Heading of the page.")]
+
+
+def command(
+    runs: Runs, out: Out = None, title: Title = "Multiplication-free networks", json: Json = False, debug: Debug = False
+) -> None:
+    """Write the report of networks that have been simulated."""
+    with session(json, debug) as shown:
+        from mfsim.report import write_report
+        from mfsim.report.result import comparison
+        from mfsim.run import RunFolder
+        from mfsim.summary import summary
+
+        results = [summary(RunFolder.open(run)) for run in runs]
+        page = write_report(results, out or RunFolder(runs[0]).file("report"), title)
+        shown.result(report=str(page), networks=comparison(results).records())
+        shown.listing(comparison(results), title)
+        shown.say(f"report: {page}")

@@ -1,0 +1,130 @@
+"""`mfsim simulate`: the integer program over a data set, bit for bit."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mfsim.cli.options import BatchSize, Data, Debug, Json, SplitName, Target
+from mfsim.cli.session import Session, session
+
+if TYPE_CHECKING:
+    from mfsim.data import Split
+    from mfsim.program import Program
+
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads; default one for each core.")]
+Trace = Annotated[
+    pathlib.Path | None, typer.Option(help="Folder for the codes of every edge, as .npy and .hex.", show_default=False)
+]
+References = Annotated[int, typer.Option(min=0, help="Run folder: samples computed from the ops' definitions too.")]
+Samples = Annotated[int | None, typer.Option(min=1, help="Take only the first samples.")]
+
+
+def command(
+    target: Target,
+    data: Data = None,
+    split: SplitName = "test",
+    samples: Samples = None,
+    trace: Trace = None,
+    batch_size: BatchSize = 64,
+    threads: Threads = None,
+    references: References = 4,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Simulate the integer program on a data set: accuracy, observed ranges, overflow events.
+
+    A run folder's program is also compared, code by code, with the quantized torch model, model.onnx,
+    integer.onnx and the definitions of the ops, and layer by layer with the float network.
+    """
+    with session(json, debug) as out:
+        from mfsim.run import RunFolder, load_program
+
+        if target.is_dir():
+            RunFolder.open(target).need("integer.onnx")
+        elif data is None:
+            raise typer.BadParameter("a file needs --data, which says what it is simulated on")
+        program = load_program(target)
+        options = {"trace": trace, "batch_size": batch_size, "threads": threads}
+        if target.is_dir():
+            _verify(out, program, target, data, split, samples, references, options)
+        else:
+            _simulate(out, program, data, split, samples, options)
+
+
+def _simulate(
+    out: Session, program: Program, data: str, split: str, samples: int | None, options: Mapping[str, object]
+) -> None:
+    """Simulate a program that comes from a file alone."""
+    from mfsim import data as datasets
+    from mfsim.simulate import quantize_input, simulate
+    from mfsim.simulate.values import classes
+
+    images = _first(getattr(datasets.load(data), split), samples)
+    codes = quantize_input(program, images.images)
+    with out.progress("simulate") as progress:
+        found = simulate(program, codes, observe=True, progress=progress, **options)
+    accuracy = float((classes(program, found.output) == images.labels).mean())
+    out.result(samples=found.samples, accuracy=accuracy, observed=found.observed, overflows=found.overflows)
+    _ranges(out, program, found.observed, found.overflows)
+    out.say(f"{accuracy:.2%} of {found.samples} samples are classified correctly")
+
+
+def _verify(
+    out: Session,
+    program: Program,
+    target: pathlib.Path,
+    data: str | None,
+    split: str,
+    samples: int | None,
+    references: int,
+    options: Mapping[str, object],
+) -> None:
+    """Simulate a run folder's program, and compare it with everything else in the folder."""
+    from mfsim.errors import ParityError
+    from mfsim.pipeline import load_data, load_quantized
+    from mfsim.run import RunFolder
+    from mfsim.verify import simulate_step
+
+    run = RunFolder.open(target)
+    images = _first(getattr(load_data(run, data), split), samples)
+    quantized = load_quantized(run)
+    with out.stages("simulate") as stages:
+        found = simulate_step(
+            run, program, images, quantized=quantized, references=references, progress=stages, **options
+        )
+    out.result(**found.to_json())
+    _ranges(out, program, found.observed, found.overflows)
+    (listing,) = found.errors.listings()
+    out.listing(listing, "Codes against float, by layer")
+    out.table(
+        "Realisations, code by code",
+        ("pair", "compared", "that differ"),
+        [(pair.name, pair.compared, pair.mismatches) for pair in found.parity],
+    )
+    out.say(f"{found.accuracy:.2%} of {found.samples} samples are classified correctly")
+    for pair in found.parity:
+        if pair.mismatches:
+            raise ParityError(f"{pair.name}: {pair.mismatches} of {pair.compared} codes differ")
+    out.say("every code is equal in every realisation", "green")
+
+
+def _first(split: Split, samples: int | None) -> Split:
+    return split if samples is None else split.first(samples)
+
+
+def _ranges(
+    out: Session, program: Program, observed: Mapping[str, tuple[int, int]], overflows: Mapping[str, int]
+) -> None:
+    rows = []
+    for node in program.nodes:
+        for name in node.outputs:
+            tensor = program.tensors[name]
+            seen = observed.get(name, (None, None))
+            bounds = (tensor.range.low, tensor.range.high)
+            rows.append((node.layer, node.op, name, str(tensor.format), *bounds, *seen, overflows.get(node.name)))
+    columns = ("layer", "op", "tensor", "word", "proved lo", "proved hi", "observed lo", "observed hi", "overflows")
+    out.table("Ranges of the codes", columns, rows)

@@ -1,0 +1,44 @@
+"""`mfsim train`: a float network on labelled images."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Annotated
+
+import typer
+
+from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, Rate, Seed
+from mfsim.cli.session import session
+
+Model = Annotated[str, typer.Option(help="mf-mlp, mf-cnn, wht-cnn, dense-cnn, or package.module:callable.")]
+TrainData = Annotated[str, typer.Option(help="digits, fashion-mnist, a folder of IDX files, or an .npz file.")]
+Out = Annotated[pathlib.Path, typer.Option(help="The run folder; it is made where it is missing.")]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the training images.")]
+
+
+def command(
+    model: Model,
+    out: Out,
+    data: TrainData = "digits",
+    checkpoint: Checkpoint = None,
+    epochs: Epochs = None,
+    learning_rate: Rate = None,
+    batch_size: BatchSize = 64,
+    seed: Seed = 0,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Train a float network, selected on a validation split, and start a run folder with it."""
+    with session(json, debug) as shown:
+        from mfsim.pipeline import settings_of, train_step
+        from mfsim.run import RunFolder
+
+        settings = settings_of(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed)
+        run = RunFolder.create(out)
+        with shown.stages(model) as stages:
+            about = train_step(run, model, data, settings, checkpoint=checkpoint, progress=stages)
+        shown.result(**about)
+        shown.say(
+            f"{about['accuracy']['float']:.2%} of {about['samples']['test']} test images are classified correctly"
+        )
+        shown.say(f"next: mfsim quantize {out}")

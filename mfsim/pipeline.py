@@ -1,0 +1,316 @@
+"""A network's way from data to a report, one function for each step, all in one run folder.
+
+    train -> quantize -> export -> check -> compile -> simulate -> count -> report
+
+Each step reads files of the folder and writes its own (`mfsim.run.STEPS`), so the command line, the
+demo and a script of one's own do the same things. A step that runs again removes what later steps had
+made from its old result. Bit-true verification has a file of its own, `mfsim/verify.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from mfsim import data as datasets
+from mfsim import quant
+from mfsim.analysis import CountReport, count
+from mfsim.analysis.listing import write_text
+from mfsim.compiler import compile_model
+from mfsim.data import Dataset, Split
+from mfsim.errors import DataError
+from mfsim.export import CheckReport, Limits, check, export_float, export_quantized, write_integer
+from mfsim.nn import models
+from mfsim.nn.checkpoint import load_checkpoint, save_checkpoint
+from mfsim.program import Program
+from mfsim.quant import QuantizedNetwork, Recipe
+from mfsim.report import NetworkResult
+from mfsim.run import RunFolder
+from mfsim.summary import summary, tool_versions
+from mfsim.train import Epoch, accuracy, fit
+from mfsim.verify import simulate_step
+
+Progress = Callable[[str, int, int], None]
+"""Called with (what is done, steps done, steps in all)."""
+
+CALIBRATION = 512
+"""Training images that choose the scales of activations."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a network is trained and quantized; `quantized_epochs` 0 is post-training quantization.
+
+    `reference_samples` is how many test samples are computed from the definitions of the ops as well,
+    which is slow.
+    """
+
+    epochs: int = 40
+    learning_rate: float = 0.01
+    batch_size: int = 64
+    seed: int = 0
+    quantized_epochs: int = 10
+    quantized_learning_rate: float = 0.001
+    reference_samples: int = 4
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Show no progress."""
+
+
+def build_model(model: str, input_shape: tuple[int, int, int], classes: int, seed: int = 0) -> nn.Module:
+    """Return a fresh float network: one of `mfsim.nn.models` by name, or what package.module:callable returns."""
+    torch.manual_seed(seed)
+    if ":" in model:
+        return models.resolve(model)()
+    return models.create(model, input_shape, classes)
+
+
+def train_step(
+    run: RunFolder,
+    model: str,
+    data: str,
+    settings: Settings | None = None,
+    *,
+    name: str = "",
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress = silent,
+) -> dict[str, object]:
+    """Train a float network, or take the weights of a `checkpoint`; return the content of run.json.
+
+    Raises
+    ------
+    DataError, ModelError, ShapeError, UnsupportedOpError
+        If data, model or checkpoint cannot be used or do not suit each other.
+    """
+    settings = settings or Settings()
+    dataset = datasets.load(data)
+    network = build_model(model, dataset.input_shape, dataset.classes, settings.seed)
+    start = time.monotonic()
+    training: dict[str, object]
+    if checkpoint is not None:
+        load_checkpoint(network, checkpoint)
+        training = {"checkpoint": pathlib.Path(checkpoint).name}
+    else:
+        history = fit(
+            network,
+            dataset.train,
+            dataset.validation,
+            epochs=settings.epochs,
+            learning_rate=settings.learning_rate,
+            batch_size=settings.batch_size,
+            seed=settings.seed,
+            progress=_epochs("train", progress),
+        )
+        training = {
+            "epochs": settings.epochs,
+            "learning_rate": settings.learning_rate,
+            "batch_size": settings.batch_size,
+            "best_epoch": history.best.number,
+            "validation_accuracy": history.best.validation_accuracy,
+        }
+    float_accuracy = accuracy(network, dataset.test)
+    run.forget_from("train")
+    save_checkpoint(network, run.file("float.safetensors"))
+    about = {
+        "name": name or run.path.resolve().name,
+        "model": model,
+        "seed": settings.seed,
+        "data": data,
+        "input_shape": list(dataset.input_shape),
+        "classes": dataset.classes,
+        "samples": {split: len(getattr(dataset, split)) for split in ("train", "validation", "test")},
+        "training": training | {"seconds": round(time.monotonic() - start, 1)},
+        "accuracy": {"float": float_accuracy},
+        "tools": tool_versions(),
+    }
+    run.write("run.json", about)
+    return about
+
+
+def load_float(run: RunFolder) -> nn.Module:
+    """Return the trained float network of a run folder, in eval mode."""
+    about = run.read()
+    network = build_model(about["model"], tuple(about["input_shape"]), about["classes"], about["seed"])
+    return load_checkpoint(network, run.need("float.safetensors")).eval()
+
+
+def load_folded(run: RunFolder) -> nn.Module:
+    """Return the float network with its batch norms folded: what float.onnx holds."""
+    return quant.fold(load_float(run), torch.zeros(2, *run.read()["input_shape"])).eval()
+
+
+def load_quantized(run: RunFolder) -> QuantizedNetwork:
+    """Return the quantized network of a run folder, in eval mode."""
+    return quant.load(run.need("quantized.safetensors"), load_float(run))
+
+
+def load_data(run: RunFolder, data: str | None = None) -> Dataset:
+    """Return the data set `data`, by default the one that the network was trained on; it must suit the network."""
+    about = run.read()
+    dataset = datasets.load(data or about["data"])
+    if list(dataset.input_shape) != about["input_shape"]:
+        raise DataError(
+            f"the images of `{dataset.name}` must have the shape {tuple(about['input_shape'])}, not {dataset.input_shape}"
+        )
+    return dataset
+
+
+def quantize_step(
+    run: RunFolder, recipe: Recipe | None = None, settings: Settings | None = None, *, progress: Progress = silent
+) -> QuantizedNetwork:
+    """Fold, calibrate on training images, and train the quantized network; return it.
+
+    Raises
+    ------
+    RecipeError, UnsupportedOpError
+        If the recipe does not suit the network, or a layer cannot be quantized.
+    """
+    recipe, settings = recipe or Recipe(), settings or Settings()
+    dataset = load_data(run)
+    start = time.monotonic()
+    network = quant.quantize(load_folded(run), recipe, dataset.train.first(CALIBRATION).images)
+    about: dict[str, object] = {
+        "epochs": settings.quantized_epochs,
+        "after_calibration": accuracy(network, dataset.validation),
+    }
+    if settings.quantized_epochs:
+        history = quant.finetune(
+            network,
+            dataset.train,
+            dataset.validation,
+            epochs=settings.quantized_epochs,
+            learning_rate=settings.quantized_learning_rate,
+            batch_size=settings.batch_size,
+            seed=settings.seed,
+            progress=_epochs("quantize", progress),
+        )
+        about |= {"learning_rate": settings.quantized_learning_rate, "best_epoch": history.best.number}
+    about["validation_accuracy"] = accuracy(network, dataset.validation)
+    run.forget_from("quantize")
+    write_text(run.file("recipe.toml"), recipe.to_toml())
+    quant.save(network, run.file("quantized.safetensors"))
+    run.update(
+        quantization=about | {"seconds": round(time.monotonic() - start, 1)},
+        accuracy={"float": run.read()["accuracy"]["float"], "quantized": accuracy(network, dataset.test)},
+    )
+    return network
+
+
+def _epochs(what: str, progress: Progress) -> Callable[[Epoch, int], None]:
+    return lambda epoch, total: progress(what, epoch.number, total)
+
+
+def export_step(run: RunFolder, *, allow_inexact: bool = False) -> None:
+    """Write float.onnx and model.onnx."""
+    folded, quantized = load_folded(run), load_quantized(run)
+    example = torch.zeros(2, *run.read()["input_shape"])
+    run.forget_from("export")
+    export_float(folded, example, run.file("float.onnx"))
+    export_quantized(quantized, example, run.file("model.onnx"), allow_inexact=allow_inexact)
+
+
+def check_step(
+    run: RunFolder,
+    data: str | None = None,
+    *,
+    limits: Limits | None = None,
+    split: str = "test",
+    progress: Progress = silent,
+) -> CheckReport:
+    """Compare float.onnx and model.onnx in ONNX Runtime with their torch models; write check.json."""
+    report = check(
+        load_folded(run),
+        load_quantized(run),
+        run.need("float.onnx"),
+        run.need("model.onnx"),
+        chosen(load_data(run, data), split).images,
+        limits=limits,
+        progress=progress,
+    )
+    run.write("check.json", report.to_json())
+    return report
+
+
+def chosen(dataset: Dataset, split: str) -> Split:
+    """Return the split called train, validation or test."""
+    if split not in ("train", "validation", "test"):
+        raise DataError(f"`split` must be train, validation or test, not {split!r}")
+    return getattr(dataset, split)
+
+
+def compile_file(model: str | os.PathLike[str], path: str | os.PathLike[str]) -> Program:
+    """Compile a quantized model.onnx, write the program to `path`, and return it."""
+    program = compile_model(model)
+    write_integer(program, path)
+    return program
+
+
+def compile_step(run: RunFolder) -> Program:
+    """Compile model.onnx of the run folder to integer.onnx and return the program."""
+    program = compile_model(run.need("model.onnx"))
+    run.forget_from("compile")
+    write_integer(program, run.file("integer.onnx"))
+    return program
+
+
+def count_step(run: RunFolder, program: Program) -> CountReport:
+    """Count the program by the full rule, write count.json, and return the report."""
+    report = count(program)
+    run.write("count.json", report.to_json())
+    return report
+
+
+def run_network(
+    folder: str | os.PathLike[str],
+    model: str,
+    data: str,
+    settings: Settings | None = None,
+    *,
+    recipe: Recipe | None = None,
+    name: str = "",
+    progress: Progress = silent,
+) -> NetworkResult:
+    """Take a network through every step in `folder` and return what the report says of it.
+
+    Parameters
+    ----------
+    folder : the run folder; made where it is missing.
+    model : a name of `mfsim.nn.models`, or package.module:callable.
+    data : digits, fashion-mnist, a folder of IDX files, or an .npz file.
+    settings, recipe : by default 8-bit words and quantization-aware training.
+    name : in the report; by default the folder's.
+    progress : called with (what is done, steps done, steps in all).
+
+    Raises
+    ------
+    MfsimError
+        Of every kind that the steps raise. Realisations that differ raise nothing: see
+        `NetworkResult.parity`, and `check.json` for the comparison with float.
+    """
+    run, settings = RunFolder.create(folder), settings or Settings()
+    train_step(run, model, data, settings, name=name, progress=progress)
+    quantize_step(run, recipe, settings, progress=progress)
+    progress("export", 0, 1)
+    export_step(run)
+    check_step(run, progress=progress)
+    progress("compile", 0, 1)
+    program = compile_step(run)
+    images = load_data(run).test
+    simulate_step(
+        run, program, images, quantized=load_quantized(run), references=settings.reference_samples, progress=progress
+    )
+    count_step(run, program)
+    return summary(run)
+
+
+def settings_of(**given: object) -> Settings:
+    """Return the default settings with what is given and not None."""
+    return dataclasses.replace(Settings(), **{key: value for key, value in given.items() if value is not None})

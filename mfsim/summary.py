@@ -1,0 +1,87 @@
+"""Gather what the files of a run folder say into the result that a report shows."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+
+from mfsim import __version__
+from mfsim.analysis import count, layers, memory, widths
+from mfsim.report import NetworkResult
+from mfsim.run import RunFolder, load_program
+from mfsim.verify import read_verification
+
+TOOLS = ("numpy", "numba", "torch", "brevitas", "onnx", "onnxruntime")
+"""Packages whose versions may decide a last bit."""
+
+
+def tool_versions() -> dict[str, str]:
+    """Return the versions of what makes and runs the networks."""
+    packages = {name: importlib.metadata.version(name) for name in TOOLS}
+    return {"mfsim": __version__, "python": platform.python_version(), **packages}
+
+
+def summary(run: RunFolder) -> NetworkResult:
+    """Return the result of a run folder whose steps have all run.
+
+    Raises
+    ------
+    ModelError
+        If a file is missing; the message says which command writes it.
+    CountError
+        If something in the program cannot be counted.
+    """
+    about, verified, program = run.read(), read_verification(run), load_program(run.path)
+    counts, words, needed = count(program), widths(program, verified.simulation), memory(program)
+    return NetworkResult(
+        name=about["name"],
+        accuracy=about["accuracy"],
+        parity=verified.parity,
+        counts=counts,
+        words=words,
+        memory=needed,
+        layers=layers(program, counts, words, needed, verified.errors),
+        errors=verified.errors,
+        info=information(run),
+        recipe=run.need("recipe.toml").read_text(encoding="utf-8"),
+    )
+
+
+def information(run: RunFolder) -> dict[str, dict[str, str]]:
+    """Return sections of texts about the run: model, data, training, quantization, check, tools."""
+    about = run.read()
+    sections: dict[str, dict[str, object]] = {
+        "Model": {"model": about["model"], "seed": about["seed"]},
+        "Data": {
+            "data": about["data"],
+            "input shape": about["input_shape"],
+            "classes": about["classes"],
+            **about["samples"],
+        },
+        "Training": about["training"],
+        "Quantization": about.get("quantization", {}),
+        "Tools": about["tools"],
+    }
+    if run.has("check.json"):
+        checked = run.read("check.json")
+        sections["Check against float"] = {
+            "passed": checked["passed"],
+            "samples": checked["samples"],
+            "float.onnx, largest difference": max(f"{entry['worst']:.2g}" for entry in checked["floats"]),
+            "float.onnx, sign ties": max(len(entry["ties"]) for entry in checked["floats"]),
+            "model.onnx, codes that differ": max(entry["mismatches"] for entry in checked["codes"]),
+        }
+    return {
+        title: {key.replace("_", " "): _text(value) for key, value in entries.items()}
+        for title, entries in sections.items()
+    }
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        return " x ".join(str(entry) for entry in value)
+    return str(value)

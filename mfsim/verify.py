@@ -1,0 +1,199 @@
+"""Run a program bit for bit over a data set and hold it against every other realisation and against float.
+
+The pairs of `parity` are compared code by code on the whole data set; only the definitions of the ops,
+which are computed in Python ints, take a few samples. Errors by layer are those of the codes against
+float.onnx, whose layers have the same paths.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from mfsim.analysis.error import ErrorReport, LayerError, LayerErrors, layer_outputs
+from mfsim.compiler import read_integer
+from mfsim.compiler.reader import read_model
+from mfsim.data import Split
+from mfsim.errors import ModelError
+from mfsim.export import run as run_session
+from mfsim.export import session
+from mfsim.export.layers import layer_values, with_outputs
+from mfsim.parity import codes_of, compare_codes
+from mfsim.program import Program
+from mfsim.quant import QuantizedNetwork
+from mfsim.reference import run_reference
+from mfsim.report import ParityPair
+from mfsim.run import RunFolder
+from mfsim.simulate import Simulation, quantize_input, simulate
+from mfsim.simulate.values import classes
+from mfsim.train import logits
+
+ERROR_SAMPLES = 1024
+"""Samples whose layers are compared with float; all tensors of a batch are kept for that."""
+BATCH = 64
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the simulation of a run folder found: the content of simulation.json."""
+
+    samples: int
+    accuracy: float
+    parity: tuple[ParityPair, ...]
+    observed: Mapping[str, tuple[int, int]]
+    overflows: Mapping[str, int]
+    errors: ErrorReport
+
+    @property
+    def simulation(self) -> Simulation:
+        """The observed ranges and overflow events as `mfsim.analysis.widths` takes them."""
+        return Simulation(self.samples, {}, dict(self.observed), dict(self.overflows))
+
+    def to_json(self) -> dict[str, object]:
+        """Return the content of simulation.json."""
+        return {
+            "samples": self.samples,
+            "accuracy": self.accuracy,
+            "parity": [asdict(pair) for pair in self.parity],
+            "observed": {name: list(bounds) for name, bounds in self.observed.items()},
+            "overflows": dict(self.overflows),
+            **self.errors.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, object]) -> Verification:
+        """Return what `to_json` wrote; a `ModelError` if it is something else."""
+        try:
+            return cls(
+                content["samples"],
+                content["accuracy"],
+                tuple(ParityPair(**pair) for pair in content["parity"]),
+                {name: (lo, hi) for name, (lo, hi) in content["observed"].items()},
+                content["overflows"],
+                ErrorReport(tuple(LayerError(**row) for row in content["errors"])),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelError(f"simulation.json is not what `mfsim simulate` writes: {error!r}") from error
+
+
+def read_verification(run: RunFolder) -> Verification:
+    """Return what the last simulation of the run folder found."""
+    return Verification.from_json(run.read("simulation.json"))
+
+
+def simulate_step(
+    run: RunFolder,
+    program: Program,
+    split: Split,
+    *,
+    quantized: QuantizedNetwork,
+    references: int = 4,
+    batch_size: int = BATCH,
+    threads: int | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    progress: Progress = lambda what, done, total: None,
+) -> Verification:
+    """Simulate `program` on all images of `split`, compare, and write simulation.json.
+
+    Parameters
+    ----------
+    run : holds float.onnx, model.onnx and integer.onnx of the program.
+    quantized : the torch network that model.onnx was exported from.
+    references : samples that are computed from the definitions of the ops as well.
+    trace : folder for the codes of every edge.
+
+    Raises
+    ------
+    DataError, ShapeError
+        If the images do not suit the program.
+    ParityError
+        If another realisation gives values that are no codes of the program's outputs.
+    """
+    codes = quantize_input(program, split.images)
+    result = simulate(
+        program,
+        codes,
+        batch_size=batch_size,
+        threads=threads,
+        observe=True,
+        trace=trace,
+        progress=_part("simulate", progress),
+    )
+    pairs = [
+        *_float_realisations(run, program, split, quantized, result),
+        *_integer_realisations(run, program, codes, result),
+    ]
+    if references:
+        first = {name: values[:references] for name, values in result.outputs.items()}
+        expected = run_reference(program, {program.inputs[0]: codes[:references]}, _part("reference", progress))
+        pairs.append(compare_codes("simulator = definition of each op", first, expected))
+    found = Verification(
+        len(split),
+        float(np.mean(classes(program, result.output) == split.labels)),
+        tuple(pairs),
+        result.observed,
+        result.overflows,
+        _errors(run, program, split.images[:ERROR_SAMPLES], codes[:ERROR_SAMPLES], progress),
+    )
+    run.write("simulation.json", found.to_json())
+    accuracy = run.read()["accuracy"]
+    run.update(accuracy={**accuracy, "integer": found.accuracy})
+    return found
+
+
+def _part(what: str, progress: Progress) -> Callable[[int, int], None]:
+    return lambda done, total: progress(what, done, total)
+
+
+def _setting(optimise: bool) -> str:
+    return f"optimisations {'on' if optimise else 'off'}"
+
+
+def _float_realisations(
+    run: RunFolder, program: Program, split: Split, quantized: QuantizedNetwork, result: Simulation
+) -> list[ParityPair]:
+    """Compare the quantized torch network, model.onnx and the simulator."""
+    torch_codes = codes_of(program, {program.outputs[0]: logits(quantized, split.images).numpy()})
+    pairs = []
+    for optimise in (True, False):
+        outputs = run_session(session(run.need("model.onnx"), optimise), split.images)
+        found = codes_of(program, outputs)
+        pairs.append(compare_codes(f"quantized torch = model.onnx, {_setting(optimise)}", torch_codes, found))
+    return [*pairs, compare_codes("quantized torch = simulator", torch_codes, result.outputs)]
+
+
+def _integer_realisations(run: RunFolder, program: Program, codes: np.ndarray, result: Simulation) -> list[ParityPair]:
+    """Compare the simulator with integer.onnx, and the program in that file with the compiled one."""
+    path = run.need("integer.onnx")
+    pairs = []
+    for optimise in (True, False):
+        opened = session(path, optimise)
+        (declared,) = opened.get_inputs()
+        inputs = codes.astype(np.int64 if "int64" in declared.type else np.int32)
+        found = run_session(opened, inputs, batch_size=BATCH)
+        pairs.append(compare_codes(f"simulator = integer.onnx, {_setting(optimise)}", result.outputs, found))
+    same = read_integer(path).digest() == program.digest()
+    return [*pairs, ParityPair("compiled program = program in integer.onnx, digest", 1, int(not same))]
+
+
+def _errors(run: RunFolder, program: Program, images: np.ndarray, codes: np.ndarray, progress: Progress) -> ErrorReport:
+    """Return the error of what each layer hands on, against the same layer of float.onnx."""
+    floats = read_model(run.need("float.onnx"))
+    values, tensors = layer_values(floats), layer_outputs(program)
+    shared = {tensors[layer]: values[layer] for layer in tensors if layer in values}
+    outputs = dict(zip(program.outputs, (value.name for value in floats.graph.output), strict=True))
+    shared |= outputs
+    opened = session(with_outputs(floats, shared.values()))
+    errors = LayerErrors(program)
+    for start in range(0, len(images), BATCH):
+        found = run_session(opened, images[start : start + BATCH])
+        kept = simulate(program, codes[start : start + BATCH], keep=tuple(shared)).kept
+        same_shape = {name: found[value] for name, value in shared.items() if found[value].shape == kept[name].shape}
+        errors.add(same_shape, kept)
+        progress("error by layer", min(start + BATCH, len(images)), len(images))
+    return errors.report()
