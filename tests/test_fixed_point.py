@@ -198,6 +198,14 @@ def test_the_least_double_is_not_lost():
     assert_bit_equal(quantize(least, Scale.of(-1074), Format(8)), np.array([1, -1]))
 
 
+@pytest.mark.parametrize("exponent", [-2000, -64, 0, 64, 2000])
+@pytest.mark.parametrize("overflow", Overflow)
+@pytest.mark.parametrize("rounding", Rounding)
+def test_zero_stays_zero_on_every_grid(rounding, overflow, exponent):
+    got = quantize(np.array([0.0, -0.0]), Scale.of(exponent), Format(8), rounding=rounding, overflow=overflow)
+    assert_bit_equal(got, np.array([0, 0]))
+
+
 def test_narrow_leaves_out_the_least_code():
     values = np.array([-9.0, -8.0, -7.0, 9.0])
     assert_bit_equal(quantize(values, Scale.of(0), Format(4), narrow=True), np.array([-7, -7, -7, 7]))

@@ -196,6 +196,19 @@ def test_digest_changes_with_the_sign_of_a_word_alone():
     assert signed.digest() != unsigned.digest()
 
 
+def test_digest_changes_with_an_axis_alone():
+    square = dataclasses.replace(X, shape=(1, 2, 2))
+    scales = [dataclasses.replace(square, scale=Scale((-3, -2), axis)) for axis in (1, 2)]
+    ranges = [dataclasses.replace(square, range=Range((0, 1), (2, 3), axis)) for axis in (1, 2)]
+    assert len({program(tensors=(x, W, Y)).digest() for x in scales + ranges}) == 4
+
+
+def test_digest_changes_where_a_tensor_of_no_codes_becomes_constant():
+    empty = Tensor("e", (0,), Format(4), Scale(), Range.of(0, 3))
+    constant = dataclasses.replace(empty, codes=np.zeros(0, dtype=int))
+    assert program(tensors=(X, W, Y, empty)).digest() != program(tensors=(X, W, Y, constant)).digest()
+
+
 def test_every_change_gives_a_digest_of_its_own():
     assert len({make().digest() for make in CHANGED.values()}) == len(CHANGED)
 

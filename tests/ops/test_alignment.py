@@ -163,6 +163,8 @@ def test_concat_aligns_and_keeps_the_range_of_each_index():
 def test_concat_takes_the_smallest_word_that_holds_all_where_the_widest_does_not():
     y = outcome("concat", activation("a", (1,), Format(8, False)), activation("b", (1,), Format(4)), axis=1)
     assert y.format == Format(9)
+    small = Tensor("b", (1, 1), Format(12), Scale.of(0), Range.of(0, 3))
+    assert outcome("concat", activation("a", (1,), Format(8)), small, axis=1).format == Format(12)
 
 
 def test_scales_behind_each_other_need_no_shift():

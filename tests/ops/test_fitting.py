@@ -68,6 +68,7 @@ def test_accumulator_that_is_wide_enough_costs_nothing():
     assert counted("accumulator", x, bits=4) == Counter()
     assert counted("accumulator", x, bits=9, overflow="wrap") == Counter()
     assert outcome("accumulator", x, bits=9).format == Format(9)
+    assert outcome("accumulator", PER_CHANNEL, bits=4).scale == PER_CHANNEL.scale
     assert counted("accumulator", x, bits=3, signed=0) == Counter(cmp=1, select=1)
     assert counted("accumulator", x, bits=3) == Counter(cmp=2, select=2)
 
