@@ -24,12 +24,7 @@ from mfsim.errors import ExportError, MfsimError
 from mfsim.export.functions import OPSET
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.observe import as_outputs
-from mfsim.quant.quantizers import AccumulatorBiasHandler
-
-with warnings.catch_warnings():
-    warnings.filterwarnings("ignore", message="fast_hadamard_transform package not found")
-    from brevitas.export.manager import ExportContext
-    from brevitas.export.onnx.qonnx.manager import QONNXDynamoManager
+from mfsim.quant.quantizers import AccumulatorBiasHandler, ExportContext, QONNXDynamoManager
 
 BATCH = "batch"
 """Name of the batch axis in the file."""

@@ -18,13 +18,15 @@ import torch
 from torch import nn
 
 with warnings.catch_warnings():
-    # Brevitas says on import that an optional CUDA package is not there.
-    warnings.filterwarnings("ignore", message="fast_hadamard_transform package not found")
+    # On import Brevitas warns of an optional CUDA package that is not there, and of its own deprecated parts.
+    warnings.simplefilter("ignore")
     from brevitas.core.bit_width import BitWidthConst
     from brevitas.core.function_wrapper import Identity, RoundSte, TensorClamp, TensorClampSte
     from brevitas.core.quant import IntQuant, PrescaledRestrictIntQuant, RescalingIntQuant
     from brevitas.core.zero_point import ZeroZeroPoint
+    from brevitas.export.manager import ExportContext
     from brevitas.export.onnx.qonnx.handler import BrevitasBiasQuantProxyHandler
+    from brevitas.export.onnx.qonnx.manager import QONNXDynamoManager
     from brevitas.inject import ExtendedInjector
     from brevitas.inject.enum import FloatToIntImplType
     from brevitas.nn import QuantIdentity
@@ -35,6 +37,8 @@ __all__ = [
     "AccumulatorBiasHandler",
     "ActivationQuant",
     "BiasWord",
+    "ExportContext",
+    "QONNXDynamoManager",
     "QuantBiasMixin",
     "QuantWeightMixin",
     "WeightWord",

@@ -26,7 +26,7 @@ from mfsim.quant.quantize import Site, assemble
 from mfsim.quant.quantizers import ActivationQuant
 from mfsim.quant.transforms import QuantizedNetwork
 
-VERSION = "1"
+VERSION = 1
 """Version of the structure in the header."""
 
 
@@ -48,7 +48,8 @@ def save(network: QuantizedNetwork, path: str | os.PathLike[str]) -> pathlib.Pat
         "output_bits": network.output_quant[0].bits,
         "inputs": [[quantizer.bits, quantizer.signed] for quantizer in network.input_quant],
     }
-    header = {"mfsim.version": VERSION, "mfsim.structure": json.dumps(structure, sort_keys=True)}
+    # One entry: safetensors writes several in random order, and equal networks should have equal files.
+    header = {"mfsim": json.dumps({"version": VERSION, **structure}, sort_keys=True)}
     tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
     temporary = None
     try:
@@ -84,9 +85,9 @@ def load(path: str | os.PathLike[str], model: nn.Module) -> QuantizedNetwork:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no mapping
     except (OSError, safetensors.SafetensorError) as error:
         raise ModelError(f"the quantized network `{path}` cannot be read: {error}") from error
-    if header.get("mfsim.version") != VERSION:
+    structure = json.loads(header.get("mfsim", "{}"))
+    if structure.get("version") != VERSION:
         raise ModelError(f"`{path}` is no quantized network of this version of mfsim")
-    structure = json.loads(header["mfsim.structure"])
     try:
         network = _rebuild(copy.deepcopy(model).eval(), structure)
         network.load_state_dict(tensors)
