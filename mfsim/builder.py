@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
+import numpy.typing as npt
 
 from mfsim import ops
 from mfsim.errors import MfsimError, ModelError, did_you_mean
@@ -51,7 +51,9 @@ class ProgramBuilder:
         self._inputs.append(tensor.name)
         return self._add(tensor)
 
-    def constant(self, name: str, codes: np.ndarray, format_: Format | None = None, scale: Scale | None = None) -> str:
+    def constant(
+        self, name: str, codes: npt.ArrayLike, format_: Format | None = None, scale: Scale | None = None
+    ) -> str:
         """Add a constant (name made unique) and return its name."""
         return self._add(constant(self._fresh(name), codes, format_, scale))
 

@@ -7,13 +7,17 @@ A *code* is a stored integer; its real value is `code * 2**exponent`, with the e
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from mfsim.errors import FormatError, RangeError, did_you_mean
 
 MAX_BITS = 63
 """Widest word: every code of a signed or unsigned word of at most 63 bits fits int64."""
+
+
+Rule = TypeVar("Rule", bound=enum.Enum)
 
 
 class Rounding(enum.Enum):
@@ -52,7 +56,7 @@ class Overflow(enum.Enum):
         return _parse(cls, name, "overflow")
 
 
-def _parse(kind, name, what):
+def _parse(kind: type[Rule], name: str | Rule, what: str) -> Rule:
     if isinstance(name, kind):
         return name
     known = [member.value for member in kind]
@@ -135,7 +139,9 @@ class Scale:
     def exponent(self) -> int:
         """The exponent of a per-tensor scale; a `FormatError` for a per-channel one."""
         if self.axis is not None:
-            raise FormatError("one scale for the whole tensor is needed here, not one for each channel; requantize first")
+            raise FormatError(
+                "one scale for the whole tensor is needed here, not one for each channel; requantize first"
+            )
         return self.exponents[0]
 
     def along(self, size: int) -> tuple[int, ...]:
@@ -169,7 +175,9 @@ class Range:
     def __post_init__(self) -> None:
         lo, hi = tuple(int(v) for v in self.lo), tuple(int(v) for v in self.hi)
         if len(lo) != len(hi) or not lo or (self.axis is None and len(lo) != 1):
-            raise RangeError(f"a range needs as many lower as upper bounds, one for each index, not {len(lo)} and {len(hi)}")
+            raise RangeError(
+                f"a range needs as many lower as upper bounds, one for each index, not {len(lo)} and {len(hi)}"
+            )
         if any(a > b for a, b in zip(lo, hi, strict=True)):
             raise RangeError("a range must have lo <= hi")
         object.__setattr__(self, "lo", lo)
@@ -205,7 +213,7 @@ class Range:
         """Return the range without its axis."""
         return Range.of(self.low, self.high)
 
-    def map(self, function) -> Range:
+    def map(self, function: Callable[[int, int], tuple[int, int]]) -> Range:
         """Return the range with `(lo, hi) -> (lo, hi)` applied to each index."""
         pairs = [function(a, b) for a, b in zip(self.lo, self.hi, strict=True)]
         return Range(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs), self.axis)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
 from mfsim.kernels.jit import kernel
@@ -66,13 +69,14 @@ def plain(x, shifts, inner, rounding, wrap, bits, signed, lo, hi, low, high, y):
     return events
 
 
-def run(inputs, attributes, outputs):
+def run(inputs: Sequence[np.ndarray], attributes: Mapping[str, Any], outputs: Sequence[np.ndarray]) -> int:
+    """Fill outputs[0]; return how many codes did not fit."""
     x, axis, bits = inputs[0], attributes["axis"], attributes["bits"]
     inner = 1 if axis < 0 else int(np.prod(x.shape[axis + 1 :], dtype=np.int64))
     signed = attributes["signed"] == 1
     lo = -(1 << (bits - 1)) + attributes["narrow"] if signed else 0
     hi = (1 << (bits - 1)) - 1 if signed else (1 << bits) - 1
-    return plain(
+    events: int = plain(
         x.reshape(-1),
         np.array(attributes["shift"], dtype=np.int64),
         inner,
@@ -86,3 +90,4 @@ def run(inputs, attributes, outputs):
         attributes["clamp"] in ("high", "both"),
         outputs[0].reshape(-1),
     )
+    return events

@@ -21,7 +21,7 @@ from mfsim.ops.fitting import (
     word_limits,
 )
 from mfsim.ops.op import Attribute, Case, Inference, Op, activation, result, rows, size
-from mfsim.program import Tensor
+from mfsim.program import Tensor, Value
 
 
 def derive(tensors, attributes):
@@ -55,7 +55,7 @@ def cases():
     s9 = activation("x", (1,), Format(9), Scale.of(-5))
     for overflow in OVERFLOWS:
         for bits, signed in ((9, 1), (8, 1), (4, 1), (1, 1), (9, 0), (5, 0), (12, 1)):
-            attributes = {"bits": bits, "signed": signed, "overflow": overflow}
+            attributes: dict[str, Value] = {"bits": bits, "signed": signed, "overflow": overflow}
             yield Case(f"{overflow}-{'us'[signed]}{bits}", (s9,), attributes, exhaustive=True)
         shifted = Tensor("x", (1, 1), Format(6), Scale(), Range.of(9, 21))
         yield Case(f"{overflow}-offset", (shifted,), {"bits": 4, "overflow": overflow}, exhaustive=True)

@@ -7,13 +7,15 @@ error, because a shift of its own for each channel belongs into a requantize.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from mfsim.errors import FormatError, ShapeError
 from mfsim.formats import Format, Range, Scale
-from mfsim.ops.op import Attribute, Inference, result, rows, size
+from mfsim.ops.op import Attribute, Inference, Row, result, rows, size
+from mfsim.program import Node, Tensor, Value
 
 MAX_SHIFT = 62
 
@@ -44,14 +46,14 @@ def shifted(range_: Range, places: int) -> Range:
     return range_.map(lambda lo, hi: (lo << places, hi << places))
 
 
-def check_shifts(op: str, names: Sequence[str], given: Sequence[int], needed: Sequence[int]) -> None:
+def check_shifts(op: str, names: Sequence[str], given: Sequence[Value], needed: Sequence[Value]) -> None:
     """Raise `FormatError` unless the shifts of the node are those that its scales need."""
     for name, value, expected in zip(names, given, needed, strict=True):
         if value != expected:
             raise FormatError(f"`{name}` of op `{op}` must be {expected} for the scales of its operands, not {value}")
 
 
-def _operand_scale(op, a, b) -> Scale:
+def _operand_scale(op: str, a: Tensor, b: Tensor) -> Scale:
     """Return the scale of b by the axes of a, checking that their shapes suit each other."""
     if a.is_constant:
         raise ShapeError(f"only the second operand of op `{op}` may be constant")
@@ -67,25 +69,28 @@ def _operand_scale(op, a, b) -> Scale:
     return Scale(b.scale.exponents, b.scale.axis + len(a.shape) - len(b.shape))
 
 
-def derive_sum(op: str, tensors, attributes) -> dict[str, int]:
+def derive_sum(op: str, tensors: Sequence[Tensor], attributes: Mapping[str, Value]) -> dict[str, Value]:
     """Return `shift_a` and `shift_b` of add and sub."""
     a, b = tensors
     _, shifts = align(op, (a.scale, _operand_scale(op, a, b)))
-    return dict(zip(("shift_a", "shift_b"), shifts, strict=True))
+    return {"shift_a": shifts[0], "shift_b": shifts[1]}
 
 
-def _range_along(b, shape, axis: int | None) -> Range:
-    """Return the range of b, broadcast to `shape` of a, along `axis`."""
-    if not b.is_constant:
-        return b.range.merged() if axis is None else Range(*b.range.along(axis, shape[axis]), axis)
-    codes = np.broadcast_to(b.codes, shape[1:])
+def _range_along(x: Tensor, shape: Sequence[int], axis: int | None) -> Range:
+    """Return the range of an operand, broadcast to `shape`, along `axis`."""
+    if x.codes is None:
+        if axis is None:
+            return x.range.merged()
+        lo, hi = x.range.along(axis, shape[axis])
+        return Range(lo, hi, axis)
+    codes = np.broadcast_to(x.codes, shape[1:])
     if axis is None:
         return Range.of(int(codes.min()), int(codes.max()))
     others = tuple(k for k in range(codes.ndim) if k != axis - 1)
     return Range(tuple(codes.min(axis=others).tolist()), tuple(codes.max(axis=others).tolist()), axis)
 
 
-def _sum_axis(a, b) -> int | None:
+def _sum_axis(a: Tensor, b: Tensor) -> int | None:
     """Return the axis along which the range of the sum is kept: that of a, else the one b varies along."""
     if a.range.axis is not None or not b.is_constant:
         return a.range.axis if a.range.axis is not None else b.range.axis
@@ -93,15 +98,14 @@ def _sum_axis(a, b) -> int | None:
     return varying[0] if len(varying) == 1 else None
 
 
-def infer_sum(op: str, sign: int, tensors, attributes) -> Inference:
+def infer_sum(op: str, sign: int, tensors: Sequence[Tensor], attributes: Mapping[str, Any]) -> Inference:
     """Return what is proved of a + sign * b; the bounds are attained unless a and b are one tensor."""
     a, b = tensors
     scale, needed = align(op, (a.scale, _operand_scale(op, a, b)))
     shifts = (attributes["shift_a"], attributes["shift_b"])
     check_shifts(op, ("shift_a", "shift_b"), shifts, needed)
     axis = _sum_axis(a, b)
-    first = a.range if axis is None else Range(*a.range.along(axis, a.shape[axis]), axis)
-    left, right = shifted(first, shifts[0]), shifted(_range_along(b, a.shape, axis), shifts[1])
+    left, right = (shifted(_range_along(x, a.shape, axis), places) for x, places in zip(tensors, shifts, strict=True))
     words = {
         f"aligned_{name}": Format.of_range(side.low, side.high, f"the aligned {name}")
         for name, side, places in (("a", left, shifts[0]), ("b", right, shifts[1]))
@@ -114,7 +118,7 @@ def infer_sum(op: str, sign: int, tensors, attributes) -> Inference:
     return Inference((result(a.shape, Range(lo, hi, axis), scale, op),), words, tight=a is not b)
 
 
-def count_sum(node, inputs, outputs):
+def count_sum(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[Row]:
     """Return one addition for each code, and the alignment (offline for a constant)."""
     a, b = inputs
     n = size(a.shape)

@@ -42,15 +42,12 @@ def infer(tensors, attributes):
     axis, shifts = attributes["axis"], attributes["shifts"]
     scale, needed = _aligned(tensors, axis)
     check_shifts("concat", ("shifts",), (shifts,), (needed,))
-    lo, hi = [], []
-    for x, places in zip(tensors, shifts, strict=True):
-        low, high = shifted(x.range, places).along(axis, x.shape[axis])
-        lo += low
-        hi += high
+    parts = [shifted(x.range, places).along(axis, x.shape[axis]) for x, places in zip(tensors, shifts, strict=True)]
+    lo, hi = (tuple(bound for part in parts for bound in part[end]) for end in (0, 1))
     shape = list(tensors[0].shape)
     shape[axis] = sum(x.shape[axis] for x in tensors)
     widest = max(tensors, key=lambda x: x.format.bits)
-    return Inference((laid_out(widest, shape, Range(tuple(lo), tuple(hi), axis), scale, "concat"),), tight=True)
+    return Inference((laid_out(widest, shape, Range(lo, hi, axis), scale, "concat"),), tight=True)
 
 
 def reference(inputs, attributes):

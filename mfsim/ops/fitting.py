@@ -7,10 +7,10 @@ nothing. Bounds are lists of (lo, hi) in Python ints.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mfsim.errors import FormatError
 from mfsim.formats import Format, Overflow, Range
-from mfsim.program import Value
 
 Bounds = Sequence[tuple[int, int]]
 
@@ -28,7 +28,7 @@ def range_of(bounds: Bounds, axis: int | None) -> Range:
     return Range(tuple(a for a, _ in bounds), tuple(b for _, b in bounds), axis)
 
 
-def word_limits(attributes: Mapping[str, Value]) -> tuple[int, int]:
+def word_limits(attributes: Mapping[str, Any]) -> tuple[int, int]:
     """Return the least and greatest code that the result may have (`bits`, `signed` and perhaps `narrow`)."""
     word = Format(attributes["bits"], bool(attributes["signed"]))
     return word.lo + int(bool(attributes.get("narrow", 0)) and word.signed), word.hi
@@ -70,7 +70,7 @@ def wrapped_bounds(bounds: Bounds, word: Format) -> list[tuple[int, int]]:
     return wrapped
 
 
-def fitted_bounds(op: str, bounds: Bounds, attributes: Mapping[str, Value]) -> list[tuple[int, int]]:
+def fitted_bounds(op: str, bounds: Bounds, attributes: Mapping[str, Any]) -> list[tuple[int, int]]:
     """Return the bounds after `overflow` and `clamp` of `attributes` fitted the codes into their word."""
     if attributes["overflow"] == "saturate":
         return clamped_bounds(op, bounds, *word_limits(attributes), attributes["clamp"])
@@ -79,6 +79,6 @@ def fitted_bounds(op: str, bounds: Bounds, attributes: Mapping[str, Value]) -> l
     return wrapped_bounds(bounds, Format(attributes["bits"], bool(attributes["signed"])))
 
 
-def fitted_clamp(bounds: Bounds, attributes: Mapping[str, Value]) -> str:
+def fitted_clamp(bounds: Bounds, attributes: Mapping[str, Any]) -> str:
     """Return the value of `clamp` that `bounds` makes necessary."""
     return "none" if attributes["overflow"] == "wrap" else needed_clamp(bounds, *word_limits(attributes))

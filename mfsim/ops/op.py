@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mfsim.errors import FormatError, ShapeError, UnsupportedOpError, did_you_mean
 from mfsim.formats import Format, Range, Scale
@@ -157,22 +159,22 @@ class Op:
         least = sum(not name.endswith(("?", "*")) for name in self.inputs)
         most = None if any(name.endswith("*") for name in self.inputs) else len(self.inputs)
         if count < least or (most is not None and count > most):
-            raise ShapeError(f"op `{self.name}` takes the inputs {', '.join(self.inputs) or 'none'}, not {count} of them")
+            raise ShapeError(
+                f"op `{self.name}` takes the inputs {', '.join(self.inputs) or 'none'}, not {count} of them"
+            )
 
 
-def result(
-    shape: Sequence[int], range_: Range, scale: Scale, where: str, format_: Format | None = None
-) -> Tensor:
+def result(shape: Sequence[int], range_: Range, scale: Scale, where: str, format_: Format | None = None) -> Tensor:
     """Return an output tensor in the smallest word that holds `range_` (or in `format_`)."""
     return Tensor(where, tuple(shape), format_ or Format.of_range(range_.low, range_.high, where), scale, range_)
 
 
-def constant(name: str, codes: np.ndarray, format_: Format | None = None, scale: Scale | None = None) -> Tensor:
+def constant(name: str, codes: npt.ArrayLike, format_: Format | None = None, scale: Scale | None = None) -> Tensor:
     """Return a constant tensor; its range is that of its codes."""
-    codes = int64_codes(codes, f"the codes of `{name}`")
-    lo, hi = (int(codes.min()), int(codes.max())) if codes.size else (0, 0)
+    array = int64_codes(codes, f"the codes of `{name}`")
+    lo, hi = (int(array.min()), int(array.max())) if array.size else (0, 0)
     return Tensor(
-        name, codes.shape, format_ or Format.of_range(lo, hi, name), scale or Scale(), Range.of(lo, hi), codes
+        name, array.shape, format_ or Format.of_range(lo, hi, name), scale or Scale(), Range.of(lo, hi), array
     )
 
 
@@ -181,7 +183,7 @@ def activation(name: str, shape: Sequence[int], format_: Format, scale: Scale | 
     return Tensor(name, (1, *shape), format_, scale or Scale(), Range.of(format_.lo, format_.hi))
 
 
-def rows(node: Node, *counts: tuple) -> list[Row]:
+def rows(node: Node, *counts: tuple[Any, ...]) -> list[Row]:
     """Return rows for (primitive, widths, count[, multiplied_by]) tuples, leaving out the empty ones."""
     return [Row(node.layer, node.name, node.op, c[0], tuple(c[1]), int(c[2]), *c[3:]) for c in counts if c[2]]
 

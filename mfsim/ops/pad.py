@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mfsim.errors import FormatError, ShapeError
@@ -19,7 +21,7 @@ def _amounts(shape, attributes) -> list[tuple[int, int]]:
     return list(zip(pads[:rank], pads[rank:], strict=True))
 
 
-def _padded_range(range_, amounts, value: int) -> Range:
+def _padded_range(range_: Range, amounts: Sequence[tuple[int, int]], value: int) -> Range:
     """Return the range with the new codes: along its axis they stand apart, elsewhere they widen it."""
     if any(any(pair) for axis, pair in enumerate(amounts) if axis != range_.axis):
         range_ = range_.map(lambda lo, hi: (min(lo, value), max(hi, value)))

@@ -25,6 +25,7 @@ from mfsim.ops.fitting import (
     word_limits,
 )
 from mfsim.ops.op import Attribute, Case, Inference, Op, activation, result, rows, size
+from mfsim.program import Value
 
 ROUNDINGS = tuple(rounding.value for rounding in Rounding)
 
@@ -68,15 +69,18 @@ def _rounded_bounds(x, attributes) -> tuple[list[tuple[int, int]], int | None]:
     shifts = _shifts(attributes, x.shape)
     axis = attributes["axis"]
     if axis < 0:
-        pairs, out_axis = list(zip(x.range.lo, x.range.hi, strict=True)), x.range.axis
-        shifts = shifts * len(pairs)
+        los, his, out_axis = x.range.lo, x.range.hi, x.range.axis
+        shifts = shifts * len(los)
     else:
-        pairs, out_axis = list(zip(*x.range.along(axis, x.shape[axis]), strict=True)), axis
-    bounds = [
-        tuple(rounded(Fraction(v) / Fraction(2) ** shift, attributes["rounding"]) for v in pair)
-        for pair, shift in zip(pairs, shifts, strict=True)
+        (los, his), out_axis = x.range.along(axis, x.shape[axis]), axis
+    ends = [
+        [
+            rounded(Fraction(v) / Fraction(2) ** shift, attributes["rounding"])
+            for v, shift in zip(end, shifts, strict=True)
+        ]
+        for end in (los, his)
     ]
-    return bounds, out_axis
+    return list(zip(*ends, strict=True)), out_axis
 
 
 def _check_adder(x, attributes) -> None:
@@ -141,7 +145,7 @@ def count(node, inputs, outputs):
 
 def cases():
     def case(name, x, exhaustive=False, **attributes):
-        defaults = {"shift": (2,), "bits": 4, "signed": 1}
+        defaults: dict[str, Value] = {"shift": (2,), "bits": 4, "signed": 1}
         return Case(name, (x,), defaults | attributes, exhaustive=exhaustive)
 
     one = activation("x", (1,), Format(8))
