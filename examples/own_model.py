@@ -24,8 +24,7 @@ def network() -> nn.Module:
         MFLinear(64, 64),
         ShiftBatchNorm1d(64),
         nn.ReLU(),
-        WHTLayer(64),
-        ShiftBatchNorm1d(64),
+        WHTLayer(64, layout="features"),
         nn.ReLU(),
         MFLinear(64, 10),
     )

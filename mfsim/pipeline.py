@@ -15,6 +15,7 @@ import pathlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -25,8 +26,11 @@ from mfsim.analysis import CountReport, count
 from mfsim.analysis.listing import write_text
 from mfsim.compiler import compile_model
 from mfsim.data import Dataset, Split
-from mfsim.errors import DataError
-from mfsim.export import CheckReport, Limits, check, export_float, export_quantized, write_integer
+from mfsim.errors import DataError, ModelError
+from mfsim.export.check import check
+from mfsim.export.check_report import CheckReport, Limits
+from mfsim.export.exporter import export_float, export_quantized
+from mfsim.export.integer import write_integer
 from mfsim.nn import models
 from mfsim.nn.checkpoint import load_checkpoint, save_checkpoint
 from mfsim.program import Program
@@ -34,7 +38,7 @@ from mfsim.quant import QuantizedNetwork, Recipe
 from mfsim.report import NetworkResult
 from mfsim.run import RunFolder
 from mfsim.summary import summary, tool_versions
-from mfsim.train import Epoch, accuracy, fit
+from mfsim.train import Epoch, accuracy, fit, logits
 from mfsim.verify import simulate_step
 
 Progress = Callable[[str, int, int], None]
@@ -73,6 +77,17 @@ def build_model(model: str, input_shape: tuple[int, int, int], classes: int, see
     return models.create(model, input_shape, classes)
 
 
+def check_runs(network: nn.Module, dataset: Dataset) -> None:
+    """Raise a `MfsimError` unless `network` takes the images of `dataset` and scores each of its classes."""
+    few = dataset.validation.first(2)
+    try:
+        logits(network, few.images)
+    except Exception as error:  # whatever a stranger's module raises
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise ModelError(f"the model cannot run on images of the shape {dataset.input_shape}: {reason[0]}") from error
+    accuracy(network, few)
+
+
 def train_step(
     run: RunFolder,
     model: str,
@@ -82,7 +97,7 @@ def train_step(
     name: str = "",
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Train a float network, or take the weights of a `checkpoint`; return the content of run.json.
 
     Raises
@@ -93,6 +108,7 @@ def train_step(
     settings = settings or Settings()
     dataset = datasets.load(data)
     network = build_model(model, dataset.input_shape, dataset.classes, settings.seed)
+    check_runs(network, dataset)
     start = time.monotonic()
     training: dict[str, object]
     if checkpoint is not None:
@@ -243,7 +259,8 @@ def chosen(dataset: Dataset, split: str) -> Split:
     """Return the split called train, validation or test."""
     if split not in ("train", "validation", "test"):
         raise DataError(f"`split` must be train, validation or test, not {split!r}")
-    return getattr(dataset, split)
+    found: Split = getattr(dataset, split)
+    return found
 
 
 def compile_file(model: str | os.PathLike[str], path: str | os.PathLike[str]) -> Program:
@@ -311,6 +328,6 @@ def run_network(
     return summary(run)
 
 
-def settings_of(**given: object) -> Settings:
+def settings_of(**given: Any) -> Settings:
     """Return the default settings with what is given and not None."""
     return dataclasses.replace(Settings(), **{key: value for key, value in given.items() if value is not None})

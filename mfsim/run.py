@@ -11,8 +11,9 @@ import json
 import os
 import pathlib
 import shutil
+import tempfile
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mfsim.analysis.listing import write_text
 from mfsim.errors import MfsimError, ModelError
@@ -80,7 +81,7 @@ class RunFolder:
             raise ModelError(f"`{self.path}` has no {name}; run `mfsim {STEPS[name]} {self.path}` first")
         return path
 
-    def read(self, name: str = "run.json") -> dict[str, object]:
+    def read(self, name: str = "run.json") -> dict[str, Any]:
         """Return the content of a JSON file of the folder."""
         return read_json(self.need(name))
 
@@ -100,7 +101,7 @@ class RunFolder:
                 else:
                     path.unlink(missing_ok=True)
 
-    def update(self, **entries: object) -> dict[str, object]:
+    def update(self, **entries: object) -> dict[str, Any]:
         """Set `entries` in run.json and return its content."""
         content = self.read() | entries
         self.write("run.json", content)
@@ -119,12 +120,15 @@ def make_folder(path: str | os.PathLike[str]) -> pathlib.Path:
         raise MfsimError(f"`{path}` must be a folder, and it is a file") from None
     except OSError as error:
         raise MfsimError(f"the folder `{path}` cannot be made: {error.strerror or error}") from error
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise MfsimError(f"the folder `{path}` cannot be written to")
-    return path
+    try:
+        # Asking for permissions is not enough: a read-only file system grants them to root.
+        with tempfile.TemporaryFile(dir=path):
+            return path
+    except OSError as error:
+        raise MfsimError(f"the folder `{path}` cannot be written to: {error.strerror or error}") from error
 
 
-def read_json(path: str | os.PathLike[str]) -> dict[str, object]:
+def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the object in a JSON file; a `ModelError` if it cannot be read or is none."""
     try:
         content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))

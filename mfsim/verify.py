@@ -10,17 +10,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from mfsim.analysis.error import ErrorReport, LayerError, LayerErrors, layer_outputs
-from mfsim.compiler import read_integer
+from mfsim.compiler.integer import read_integer
 from mfsim.compiler.reader import read_model
 from mfsim.data import Split
 from mfsim.errors import ModelError
-from mfsim.export import run as run_session
-from mfsim.export import session
 from mfsim.export.layers import layer_values, with_outputs
+from mfsim.export.runtime import run as run_session
+from mfsim.export.runtime import session
 from mfsim.parity import codes_of, compare_codes
 from mfsim.program import Program
 from mfsim.quant import QuantizedNetwork
@@ -54,7 +55,7 @@ class Verification:
         """The observed ranges and overflow events as `mfsim.analysis.widths` takes them."""
         return Simulation(self.samples, {}, dict(self.observed), dict(self.overflows))
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, Any]:
         """Return the content of simulation.json."""
         return {
             "samples": self.samples,
@@ -66,7 +67,7 @@ class Verification:
         }
 
     @classmethod
-    def from_json(cls, content: Mapping[str, object]) -> Verification:
+    def from_json(cls, content: Mapping[str, Any]) -> Verification:
         """Return what `to_json` wrote; a `ModelError` if it is something else."""
         try:
             return cls(
@@ -114,7 +115,7 @@ def simulate_step(
     ParityError
         If another realisation gives values that are no codes of the program's outputs.
     """
-    codes = quantize_input(program, split.images)
+    codes = input_codes(program, split.images)
     result = simulate(
         program,
         codes,
@@ -144,6 +145,11 @@ def simulate_step(
     accuracy = run.read()["accuracy"]
     run.update(accuracy={**accuracy, "integer": found.accuracy})
     return found
+
+
+def input_codes(program: Program, images: np.ndarray) -> np.ndarray:
+    """Return the codes of `images` for the only input of `program`."""
+    return quantize_input(program, {program.inputs[0]: images})[program.inputs[0]]
 
 
 def _part(what: str, progress: Progress) -> Callable[[int, int], None]:

@@ -37,7 +37,7 @@ def command(
     """Compare float.onnx and model.onnx in ONNX Runtime, optimisations on and off, with the torch models."""
     with session(json, debug) as out:
         from mfsim.errors import ParityError
-        from mfsim.export import Limits
+        from mfsim.export.check_report import Limits
         from mfsim.pipeline import check_step
         from mfsim.run import RunFolder
 
@@ -46,19 +46,22 @@ def command(
             report = check_step(RunFolder.open(run), data, limits=limits, split=split, progress=stages)
         out.result(**report.to_json())
         on = {True: "on", False: "off"}
-        columns = ("optimisations", "samples", "largest difference", "sign ties", "failures")
-        rows = [(on[p.optimised], p.samples, p.worst, len(p.ties), len(p.failures)) for p in report.floats]
-        out.table("float.onnx against the float torch model", columns, rows)
-        columns = ("optimisations", "codes compared", "codes that differ", "by at most (LSB)")
-        rows = [(on[p.optimised], p.compared, p.mismatches, p.worst) for p in report.codes]
-        out.table("model.onnx against the quantized torch model", columns, rows)
-        columns = ("of", "max error", "mean error", "SQNR (dB)", "cosine", "top-1 agreement")
-        rows = [
-            (e.name, f.max_abs, f.mean_abs, "exact" if f.exact else f.sqnr_db, f.cosine, f.top1)
-            for e in (*report.layers, *report.outputs)
-            for f in (e.figures,)
-        ]
-        out.table("model.onnx against float, by layer and output", columns, rows)
+        out.table(
+            "float.onnx against the float torch model",
+            ("optimisations", "samples", "largest difference", "sign ties", "failures"),
+            [(on[p.optimised], p.samples, p.worst, len(p.ties), len(p.failures)) for p in report.floats],
+        )
+        out.table(
+            "model.onnx against the quantized torch model",
+            ("optimisations", "codes compared", "codes that differ", "by at most (LSB)"),
+            [(on[p.optimised], p.compared, p.mismatches, p.worst) for p in report.codes],
+        )
+        figures = [(entry.name, entry.figures) for entry in (*report.layers, *report.outputs)]
+        out.table(
+            "model.onnx against float, by layer and output",
+            ("of", "max error", "mean error", "SQNR (dB)", "cosine", "top-1 agreement"),
+            [(name, f.max_abs, f.mean_abs, "exact" if f.exact else f.sqnr_db, f.cosine, f.top1) for name, f in figures],
+        )
         if not report.passed:
             raise ParityError("; ".join(report.reasons))
         out.say("passed", "green")

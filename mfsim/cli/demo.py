@@ -28,6 +28,7 @@ def command(
         from mfsim.pipeline import settings_of
         from mfsim.report import NetworkResult
         from mfsim.report.result import comparison
+        from mfsim.run import make_folder
 
         def finished(result: NetworkResult) -> None:
             accuracy = ", ".join(f"{stage} {value or 0.0:.2%}" for stage, value in result.accuracy.items())
@@ -35,6 +36,7 @@ def command(
             differ = sum(pair.mismatches for pair in result.parity)
             shown.say(f"{result.name}: {accuracy}; {differ} of {codes:,} compared codes differ")
 
+        make_folder(out)
         shown.say(f"Training on scikit-learn's digits; everything is written below {out}.")
         with shown.stages("demo") as stages:
             demo = run_demo(

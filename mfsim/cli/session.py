@@ -160,10 +160,7 @@ def session(json: bool, debug: bool) -> Iterator[Session]:
             if os.getcwd() not in sys.path:  # for --model package.module:callable; last, so that it shadows nothing
                 sys.path.append(os.getcwd())
             yield out
-    except typer.Exit:
-        out.close()
-        raise
-    except BrokenPipeError:
+    except (typer.BadParameter, BrokenPipeError):
         raise
     except (Exception, KeyboardInterrupt) as error:
         if debug:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -43,20 +43,18 @@ def command(
     with session(json, debug) as out:
         from mfsim.run import RunFolder, load_program
 
-        if target.is_dir():
-            RunFolder.open(target).need("integer.onnx")
-        elif data is None:
-            raise typer.BadParameter("a file needs --data, which says what it is simulated on")
-        program = load_program(target)
         options = {"trace": trace, "batch_size": batch_size, "threads": threads}
         if target.is_dir():
-            _verify(out, program, target, data, split, samples, references, options)
+            RunFolder.open(target).need("integer.onnx")
+            _verify(out, load_program(target), target, data, split, samples, references, options)
+        elif data is None:
+            raise typer.BadParameter("a file needs --data, which says what it is simulated on")
         else:
-            _simulate(out, program, data, split, samples, options)
+            _simulate(out, load_program(target), data, split, samples, options)
 
 
 def _simulate(
-    out: Session, program: Program, data: str, split: str, samples: int | None, options: Mapping[str, object]
+    out: Session, program: Program, data: str, split: str, samples: int | None, options: Mapping[str, Any]
 ) -> None:
     """Simulate a program that comes from a file alone."""
     from mfsim import data as datasets
@@ -81,7 +79,7 @@ def _verify(
     split: str,
     samples: int | None,
     references: int,
-    options: Mapping[str, object],
+    options: Mapping[str, Any],
 ) -> None:
     """Simulate a run folder's program, and compare it with everything else in the folder."""
     from mfsim.errors import ParityError
