@@ -30,13 +30,8 @@ def own_bias(lowering: Lowering, node: FileNode, k: int, scale: Scale, outputs: 
         return None
     if value.size not in (1, outputs) or value.shape[-1:] not in ((), (1,), (outputs,)):
         raise ShapeError(f"the bias `{node.inputs[k]}` must have the shape ({outputs},), not {value.shape}")
-    grid = (
-        np.array(scale.along(outputs)).reshape((1,) * (value.ndim - 1) + (-1,))
-        if value.size > 1
-        else np.array(min(scale.exponents))
-    )
-    codes = lowering.on_grid(node, k, grid, "the bias")
-    return _constant(lowering, node.inputs[k], codes.reshape(-1), scale, outputs)
+    codes = lowering.on_grid(node, k, np.array(scale.along(outputs)), "the bias")
+    return lowering.constant(node.inputs[k], codes.reshape(-1), scale)
 
 
 def following_bias(
@@ -55,23 +50,13 @@ def following_bias(
     value = lowering.values.get(add.inputs[k])
     if value is None or isinstance(value, str) or add.inputs[0] == add.inputs[1]:
         return None, output
-    values = lowering.array(add, k, "the bias")
     try:
-        vector, along = along_axis(values, shape, "the bias")
+        _, along = along_axis(lowering.array(add, k, "the bias"), shape, "the bias")
         if along not in (-1, axis):
             return None, output
-        exponents = np.array(scale.along(shape[axis]) if vector.size > 1 else min(scale.exponents))
-        codes = lowering.on_grid(add, k, exponents.reshape(values.shape), "the bias")
+        view = [-1 if i == axis else 1 for i in range(len(shape))]
+        codes = lowering.on_grid(add, k, np.array(scale.along(shape[axis])).reshape(view), "the bias")
     except (FormatError, ShapeError):
         return None, output
     lowering.done.add(add)
-    return _constant(lowering, add.inputs[k], codes.reshape(-1), scale, shape[axis]), add.outputs[0]
-
-
-def _constant(lowering: Lowering, name: str, codes: np.ndarray, scale: Scale, outputs: int) -> str:
-    if codes.size == 1 and outputs > 1:
-        places = np.array(scale.along(outputs)) - min(scale.exponents)
-        if ((codes >> places) << places != codes).any():
-            raise FormatError(f"the bias `{name}` must lie on the grid of each output")
-        codes = codes >> places
-    return lowering.constant(name, codes, scale)
+    return lowering.constant(add.inputs[k], codes.reshape(-1), scale), add.outputs[0]

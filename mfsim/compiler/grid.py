@@ -31,17 +31,18 @@ class Grid:
         return scale_of(self.exponents)
 
     def at(self, exponents: np.ndarray | int) -> np.ndarray:
-        """Return the codes of the same values on other exponents (they broadcast), exactly.
+        """Return the codes of the same values on other exponents (both broadcast), exactly.
 
         Raises `FormatError`, with the first value that lies between two codes of its grid.
         """
-        exponents = np.broadcast_to(np.asarray(exponents, dtype=np.int64), self.codes.shape)
+        shape = np.broadcast_shapes(self.codes.shape, np.shape(exponents))
+        exponents = np.broadcast_to(np.asarray(exponents, dtype=np.int64), shape)
         places = self.exponents - exponents
         up, down = np.maximum(places, 0), np.maximum(-places, 0)
         codes = self.codes.astype(object)
         whole = codes << up.astype(object)
         kept = whole >> down.astype(object)
-        _refuse(np.argwhere(kept << down.astype(object) != whole), self.values(), exponents)
+        _refuse(np.argwhere(kept << down.astype(object) != whole), np.broadcast_to(self.values(), shape), exponents)
         return _int64(kept)
 
     def values(self) -> np.ndarray:
@@ -50,8 +51,9 @@ class Grid:
 
 
 def exact_grid(values: np.ndarray, exponents: np.ndarray | int) -> Grid:
-    """Return real values as a `Grid` on the given exponents; a `FormatError` shows one that does not fit."""
-    exponents = np.array(np.broadcast_to(np.asarray(exponents, dtype=np.int64), np.shape(values)))
+    """Return real values as a `Grid` on exponents (both broadcast); a `FormatError` shows one that does not fit."""
+    shape = np.broadcast_shapes(np.shape(values), np.shape(exponents))
+    exponents, values = np.array(np.broadcast_to(exponents, shape), dtype=np.int64), np.broadcast_to(values, shape)
     codes = np.ldexp(np.asarray(values, dtype=np.float64), -exponents)
     _refuse(np.argwhere(codes != np.rint(codes)), values, exponents)
     codes = _int64(np.array([int(c) for c in codes.reshape(-1)], dtype=object).reshape(codes.shape))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -122,7 +122,10 @@ def simulate(
             return stop - start, executor.run({k: a[start:stop] for k, a in arrays.items()}, visit), seen
 
         done = 0
-        for count, events, seen in _mapped(stack, chunk, range(0, samples, batch_size), threads or _cores()):
+        found = stack.enter_context(
+            contextlib.closing(_mapped(chunk, range(0, samples, batch_size), threads or _cores()))
+        )
+        for count, events, seen in found:
             done += count
             for name, number in events.items():
                 overflows[name] += number
@@ -140,16 +143,13 @@ def simulate(
     )
 
 
-def _mapped(
-    stack: contextlib.ExitStack, function: Callable[[int], _Found], starts: range, threads: int
-) -> Iterator[_Found]:
-    """Yield `function` of each start, in order; what has not begun when an error comes never does."""
+def _mapped(function: Callable[[int], _Found], starts: range, threads: int) -> Generator[_Found, None, None]:
+    """Yield `function` of each start, in order; when it is closed, what has not begun never does."""
     if threads == 1 or len(starts) <= 1:
         yield from map(function, starts)
         return
-    pool = ThreadPoolExecutor(min(threads, len(starts)), thread_name_prefix="mfsim")
-    stack.callback(pool.shutdown, cancel_futures=True)
-    yield from pool.map(function, starts)
+    with ThreadPoolExecutor(min(threads, len(starts)), thread_name_prefix="mfsim") as pool:
+        yield from pool.map(function, starts)
 
 
 def _cores() -> int:

@@ -136,9 +136,12 @@ def test_output_that_is_constant():
     assert message(ModelError, file.model(file.quant("x"), weights)) == f"graph output `{weights}` is constant"
 
 
-def test_quantizers_of_an_input_that_differ():
+@pytest.mark.parametrize(
+    "other", [{"exponent": -3}, {"bits": 7}, {"signed": 0}, {"narrow": 1}, {"rounding_mode": "FLOOR"}]
+)
+def test_quantizers_of_an_input_that_differ(other):
     file = File(x=(4,))
-    model = file.model(file.quant("x", -4, name="q"), file.quant("x", -3, name="r"))
+    model = file.model(file.quant("x", **{"exponent": -4}, name="q"), file.quant("x", **other, name="r"))
     text = "graph input `x` is read by the quantizers `q` and `r`, which differ; quantize the input once"
     assert message(ModelError, model) == text
 

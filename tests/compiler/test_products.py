@@ -177,6 +177,15 @@ class TestBiasBehindAProduct:
         file = File(x=(6,))
         assert self.ops(file, dense(file, "MatMul", (6, 5), bias=file.constant(0.25))) == ["matmul"]
 
+    @pytest.mark.parametrize("value", [0.5, [[0.5]]])
+    def test_one_number_on_the_grids_of_all_outputs(self, value):
+        file = File(x=(6,))
+        exponent = [[-3, 0, -6, -2, -4]]
+        made = dense(file, "MFMatMul", (6, 5), exponent, file.constant(value), **MF[0])
+        program = assert_like_runtime(file.model(made), images((6,)))
+        assert [node.op for node in program.nodes] == ["mf_matmul"]
+        assert program.tensors[program.nodes[0].inputs[2]].codes.tolist() == [8, 8, 32, 8, 8]
+
     def test_name_of_the_output_is_that_of_the_add(self):
         file = File(x=(6,))
         made = dense(file, "MatMul", (6, 5), bias=file.constant(0.25))

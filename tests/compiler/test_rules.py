@@ -38,6 +38,7 @@ UNARY = {
     "max": (unary("Max", 0.5), ["clip"]),
     "max-past-the-range": (unary("Max", 100.0), ["clip"]),
     "min": (unary("Min", 0.5), ["clip"]),
+    "min-past-the-range": (unary("Min", -100.0), ["clip"]),
     "transpose": (unary("Transpose", shape=(2, 3, 4), perm=[0, 3, 1, 2]), ["transpose"]),
     "flatten": (unary("Flatten", shape=(2, 3, 4)), ["flatten"]),
     "flatten-negative-axis": (unary("Flatten", shape=(2, 3, 4), axis=-3), ["flatten"]),

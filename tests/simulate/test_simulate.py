@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -180,10 +181,16 @@ def test_progress(threads):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_error_in_progress_stops_the_run(threads):
+def test_error_in_progress_stops_the_run(threads, monkeypatch):
     builder = small()
     program = builder.finish([builder.node("neg", ["x"])])
-    done = []
+    done, runs = [], []
+
+    def slow(inputs, attributes, outputs):
+        runs.append(len(inputs[0]))
+        time.sleep(0.01)
+
+    monkeypatch.setattr("mfsim.kernels.neg.run", slow)
 
     def progress(samples, total):
         done.append(samples)
@@ -192,6 +199,7 @@ def test_error_in_progress_stops_the_run(threads):
     with pytest.raises(KeyboardInterrupt):
         simulate(program, np.zeros((100, 2, 3), np.int64), batch_size=1, threads=threads, progress=progress)
     assert done == [1]
+    assert sum(runs) <= 10
 
 
 def test_memory_is_bounded_by_the_chunk():
