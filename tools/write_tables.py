@@ -1,6 +1,7 @@
-"""Renew the generated tables of README.md and docs/ops.md from the op registry.
+"""Renew the generated tables of README.md and docs: the ops from the registry, the options from the commands.
 
-`tests/project/test_tables.py` fails while a file differs from what this writes.
+A table stands between `<!-- NAME: begin ... -->` and `<!-- NAME: end -->`. `tests/project/test_tables.py`
+fails while a file differs from what this writes.
 """
 
 from __future__ import annotations
@@ -10,26 +11,55 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FILES = ("README.md", "docs/ops.md")
-BLOCK = re.compile(r"(<!-- ops: begin [^\n]*-->\n).*?(<!-- ops: end -->)", re.DOTALL)
+FILES = ("README.md", "docs/ops.md", "docs/commands.md")
+BLOCK = re.compile(r"(<!-- (?P<name>[a-z ]+): begin[^\n]*-->\n).*?(<!-- (?P=name): end -->)", re.DOTALL)
+EVERYWHERE = {"json", "debug", "help"}
+"""Options of every command; docs/commands.md explains them once."""
 
 
-def renewed(text: str, table: str) -> str:
-    """Return `text` with `table` between the marks of its op table; there must be one pair of them."""
-    new, count = BLOCK.subn(lambda match: f"{match[1]}\n{table}\n{match[2]}", text)
-    if count != 1:
-        sys.exit("the marks `<!-- ops: begin ... -->` and `<!-- ops: end -->` must stand in the file once")
-    return new
+def options(command: str) -> str:
+    """Return arguments and options of a command as a Markdown table."""
+    import typer.main
+
+    from mfsim.cli.app import app
+
+    lines = ["| argument or option | default | what it is |", "| --- | --- | --- |"]
+    for parameter in typer.main.get_command(app).commands[command].params:
+        if parameter.name in EVERYWHERE:
+            continue
+        argument = parameter.param_type_name == "argument"
+        shown = (parameter.name or "").upper() if argument else " ".join(parameter.opts)
+        default = parameter.default
+        if parameter.required:
+            default = "needed"
+        elif default is None or isinstance(default, bool) or callable(default):
+            default = ""
+        lines.append(f"| `{shown}` | {default} | {parameter.help} |")
+    return "\n".join(lines) + "\n"
+
+
+def table(name: str) -> str:
+    """Return the table called `name`: "ops", or "options of COMMAND"."""
+    from mfsim.cli.ops import markdown
+
+    return markdown() if name == "ops" else options(name.removeprefix("options of "))
+
+
+def renewed(path: pathlib.Path) -> str:
+    """Return the text of a file with all its tables made anew."""
+    text, count = BLOCK.subn(
+        lambda match: f"{match[1]}\n{table(match['name'])}\n{match[3]}", path.read_text(encoding="utf-8")
+    )
+    if not count:
+        sys.exit(f"{path} has no marks of a table")
+    return text
 
 
 def main() -> None:
     """Write the files."""
     sys.path.insert(0, str(ROOT))
-    from mfsim.cli.ops import markdown
-
     for name in FILES:
-        path = ROOT / name
-        path.write_text(renewed(path.read_text(encoding="utf-8"), markdown()), encoding="utf-8")
+        (ROOT / name).write_text(renewed(ROOT / name), encoding="utf-8")
 
 
 if __name__ == "__main__":

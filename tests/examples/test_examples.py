@@ -1,0 +1,57 @@
+"""Every example runs as a script, and the Python of README.md and of the documentation runs too."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def run(arguments: list[str], folder: pathlib.Path) -> str:
+    """Run a fresh Python in `folder` that knows the checkout; return what it printed."""
+    path = os.pathsep.join(part for part in (str(ROOT), os.environ.get("PYTHONPATH")) if part)
+    done = subprocess.run(
+        [sys.executable, "-W", "error::ResourceWarning", *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_example(path, tmp_path):
+    assert run([str(path)], tmp_path).strip()
+
+
+def test_there_are_examples():
+    assert {path.stem for path in EXAMPLES} >= {"wht_layer", "own_model", "count_by_hand"}
+
+
+@pytest.fixture(scope="module")
+def wht_run(tmp_path_factory):
+    """Return a folder with the run that the texts speak of, trained for a moment."""
+    from mfsim.pipeline import Settings, run_network
+
+    folder = tmp_path_factory.mktemp("texts")
+    run_network(
+        folder / "runs" / "wht", "mf-mlp", "digits", Settings(epochs=1, quantized_epochs=0, reference_samples=0)
+    )
+    return folder
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/quickstart.md"])
+def test_python_in_texts(name, wht_run):
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
+    before = "from mfsim.data import load\nimages = load('digits').test.images\n"
+    assert "addsub" in run(["-c", before + block], wht_run)
