@@ -13,8 +13,9 @@ import tempfile
 from torch import nn
 
 from mfsim.nn import MFLinear, ShiftBatchNorm1d, WHTLayer
-from mfsim.pipeline import Settings, run_network
+from mfsim.pipeline import run_network
 from mfsim.quant import Recipe
+from mfsim.settings import Settings
 
 
 def network() -> nn.Module:

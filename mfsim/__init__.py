@@ -30,7 +30,9 @@ _PUBLIC = {
     "mfsim.formats": ("Format", "Overflow", "Range", "Rounding", "Scale"),
     "mfsim.program": ("Node", "Program", "Tensor"),
     "mfsim.report": ("write_report",),
-    "mfsim.run": ("RunFolder",),
+    "mfsim.run": ("RunFolder", "load_program"),
+    "mfsim.settings": ("Settings",),
+    "mfsim.pipeline": ("run_network",),
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from mfsim.analysis import strict_multiplication_free
 from mfsim.errors import CountError
-from mfsim.pipeline import Settings, run_network
+from mfsim.pipeline import run_network
 from mfsim.report import NetworkResult, write_report
 from mfsim.run import RunFolder, make_folder
+from mfsim.settings import Settings
 
 DATA = "digits"
 LARGEST_LOSS = 0.01

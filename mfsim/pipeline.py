@@ -9,12 +9,10 @@ made from its old result. Bit-true verification has a file of its own, `mfsim/ve
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import pathlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -37,6 +35,7 @@ from mfsim.program import Program
 from mfsim.quant import QuantizedNetwork, Recipe
 from mfsim.report import NetworkResult
 from mfsim.run import RunFolder
+from mfsim.settings import Settings
 from mfsim.summary import summary, tool_versions
 from mfsim.train import Epoch, accuracy, fit, logits
 from mfsim.verify import simulate_step
@@ -46,23 +45,6 @@ Progress = Callable[[str, int, int], None]
 
 CALIBRATION = 512
 """Training images that choose the scales of activations."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a network is trained and quantized; `quantized_epochs` 0 is post-training quantization.
-
-    `reference_samples` is how many test samples are computed from the definitions of the ops as well,
-    which is slow.
-    """
-
-    epochs: int = 40
-    learning_rate: float = 0.01
-    batch_size: int = 64
-    seed: int = 0
-    quantized_epochs: int = 10
-    quantized_learning_rate: float = 0.001
-    reference_samples: int = 4
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -326,8 +308,3 @@ def run_network(
     )
     count_step(run, program)
     return summary(run)
-
-
-def settings_of(**given: Any) -> Settings:
-    """Return the default settings with what is given and not None."""
-    return dataclasses.replace(Settings(), **{key: value for key, value in given.items() if value is not None})

@@ -9,15 +9,16 @@ import typer
 
 from mfsim.cli.options import Debug, Json, Seed
 from mfsim.cli.session import session
+from mfsim.settings import DEFAULTS, Settings
 
 Out = Annotated[pathlib.Path, typer.Option(help="Folder of the report and of one run folder for each network.")]
-Epochs = Annotated[int | None, typer.Option(min=1, help="Epochs of float training.")]
+Epochs = Annotated[int, typer.Option(min=1, help="Epochs of float training.")]
 
 
 def command(
     out: Out = pathlib.Path("runs/demo"),
-    epochs: Epochs = None,
-    seed: Seed = 0,
+    epochs: Epochs = DEFAULTS.epochs,
+    seed: Seed = DEFAULTS.seed,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -25,7 +26,6 @@ def command(
     with session(json, debug) as shown:
         from mfsim.demo import run_demo
         from mfsim.errors import ParityError
-        from mfsim.pipeline import settings_of
         from mfsim.report import NetworkResult
         from mfsim.report.result import comparison
         from mfsim.run import make_folder
@@ -41,7 +41,7 @@ def command(
         with shown.stages("demo") as stages:
             demo = run_demo(
                 out,
-                settings_of(epochs=epochs, seed=seed),
+                Settings(epochs=epochs, seed=seed),
                 progress=lambda name, what, done, total: stages(f"{name}, {what}", done, total),
                 finished=finished,
             )

@@ -21,4 +21,4 @@ Checkpoint = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Samples at a time.")]
-Rate = Annotated[float | None, typer.Option(min=0.0, help="Highest learning rate.")]
+Rate = Annotated[float, typer.Option(min=0.0, help="Highest learning rate.")]

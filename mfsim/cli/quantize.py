@@ -9,6 +9,7 @@ import typer
 
 from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, Rate, Seed
 from mfsim.cli.session import session
+from mfsim.settings import DEFAULTS, Settings
 
 RunFolders = Annotated[
     pathlib.Path | None, typer.Argument(help="A run folder that has been trained.", show_default=False)
@@ -23,7 +24,7 @@ Out = Annotated[pathlib.Path | None, typer.Option(help="With --model: the run fo
 RecipeFile = Annotated[
     pathlib.Path | None, typer.Option(help="A TOML file with bits for each layer; default 8 everywhere.")
 ]
-Epochs = Annotated[int | None, typer.Option(min=0, help="Epochs of quantization-aware training; 0 only calibrates.")]
+Epochs = Annotated[int, typer.Option(min=0, help="Epochs of quantization-aware training; 0 only calibrates.")]
 
 
 def command(
@@ -33,10 +34,10 @@ def command(
     checkpoint: Checkpoint = None,
     data: TrainData = "digits",
     out: Out = None,
-    epochs: Epochs = None,
-    learning_rate: Rate = None,
-    batch_size: BatchSize = 64,
-    seed: Seed = 0,
+    epochs: Epochs = DEFAULTS.quantized_epochs,
+    learning_rate: Rate = DEFAULTS.quantized_learning_rate,
+    batch_size: BatchSize = DEFAULTS.batch_size,
+    seed: Seed = DEFAULTS.seed,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -46,11 +47,11 @@ def command(
             raise typer.BadParameter("give either a run folder or --model with --checkpoint and --out")
         if model is not None and (checkpoint is None or out is None):
             raise typer.BadParameter("--model needs --checkpoint and --out")
-        from mfsim.pipeline import quantize_step, settings_of, train_step
+        from mfsim.pipeline import quantize_step, train_step
         from mfsim.quant import Recipe
         from mfsim.run import RunFolder
 
-        settings = settings_of(
+        settings = Settings(
             quantized_epochs=epochs, quantized_learning_rate=learning_rate, batch_size=batch_size, seed=seed
         )
         chosen = Recipe.from_toml(recipe) if recipe is not None else Recipe()

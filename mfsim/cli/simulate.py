@@ -10,6 +10,7 @@ import typer
 
 from mfsim.cli.options import BatchSize, Data, Debug, Json, SplitName, Target
 from mfsim.cli.session import Session, session
+from mfsim.settings import DEFAULTS
 
 if TYPE_CHECKING:
     from mfsim.data import Split
@@ -31,7 +32,7 @@ def command(
     trace: Trace = None,
     batch_size: BatchSize = 64,
     threads: Threads = None,
-    references: References = 4,
+    references: References = DEFAULTS.reference_samples,
     json: Json = False,
     debug: Debug = False,
 ) -> None:

@@ -9,11 +9,12 @@ import typer
 
 from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, Rate, Seed
 from mfsim.cli.session import session
+from mfsim.settings import DEFAULTS, Settings
 
 Model = Annotated[str, typer.Option(help="mf-mlp, mf-cnn, wht-cnn, dense-cnn, or package.module:callable.")]
 TrainData = Annotated[str, typer.Option(help="digits, fashion-mnist, a folder of IDX files, or an .npz file.")]
 Out = Annotated[pathlib.Path, typer.Option(help="The run folder; it is made where it is missing.")]
-Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the training images.")]
+Epochs = Annotated[int, typer.Option(min=1, help="Passes over the training images.")]
 
 
 def command(
@@ -21,19 +22,19 @@ def command(
     out: Out,
     data: TrainData = "digits",
     checkpoint: Checkpoint = None,
-    epochs: Epochs = None,
-    learning_rate: Rate = None,
-    batch_size: BatchSize = 64,
-    seed: Seed = 0,
+    epochs: Epochs = DEFAULTS.epochs,
+    learning_rate: Rate = DEFAULTS.learning_rate,
+    batch_size: BatchSize = DEFAULTS.batch_size,
+    seed: Seed = DEFAULTS.seed,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Train a float network, selected on a validation split, and start a run folder with it."""
     with session(json, debug) as shown:
-        from mfsim.pipeline import settings_of, train_step
+        from mfsim.pipeline import train_step
         from mfsim.run import RunFolder
 
-        settings = settings_of(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed)
+        settings = Settings(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed)
         run = RunFolder.create(out)
         with shown.stages(model) as stages:
             about = train_step(run, model, data, settings, checkpoint=checkpoint, progress=stages)

@@ -46,7 +46,10 @@ def load_checkpoint(model: nn.Module, path: str | os.PathLike[str]) -> nn.Module
         reason = getattr(error, "strerror", None) or error
         raise ModelError(f"the checkpoint `{path}` cannot be read: {reason}") from error
     expected = model.state_dict()
-    for what, names in (("lacks", expected.keys() - tensors.keys()), ("has an extra", tensors.keys() - expected.keys())):
+    for what, names in (
+        ("lacks", expected.keys() - tensors.keys()),
+        ("has an extra", tensors.keys() - expected.keys()),
+    ):
         if names:
             raise ModelError(f"the checkpoint `{path}` does not suit the model: it {what} tensor `{min(names)}`")
     for name, tensor in tensors.items():

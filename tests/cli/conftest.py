@@ -31,7 +31,8 @@ def mfsim(*arguments) -> Invoked:
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
     """Return a run folder that every step has passed; tests must not change it."""
-    from mfsim.pipeline import Settings, run_network
+    from mfsim.pipeline import run_network
+    from mfsim.settings import Settings
 
     folder = tmp_path_factory.mktemp("cli") / "small"
     run_network(

@@ -177,11 +177,12 @@ def test_check_fails_past_a_limit(folder):
 
 def test_simulate_fails_where_codes_differ(folder, finished):
     """A model.onnx that is not the quantized network's must be noticed."""
-    from mfsim.pipeline import export_step, quantize_step, settings_of
+    from mfsim.pipeline import export_step, quantize_step
     from mfsim.quant import Recipe
+    from mfsim.settings import Settings
 
     other = RunFolder(shutil.copytree(finished, folder.with_name("other")))
-    quantize_step(other, Recipe.from_dict({"weight": 3}), settings_of(quantized_epochs=0))
+    quantize_step(other, Recipe.from_dict({"weight": 3}), Settings(quantized_epochs=0))
     export_step(other)
     shutil.copy(other.file("quantized.safetensors"), folder / "quantized.safetensors")
     shown = mfsim("simulate", folder, "--references", 0)

@@ -41,7 +41,8 @@ def test_there_are_examples():
 @pytest.fixture(scope="module")
 def wht_run(tmp_path_factory):
     """Return a folder with the run that the texts speak of, trained for a moment."""
-    from mfsim.pipeline import Settings, run_network
+    from mfsim.pipeline import run_network
+    from mfsim.settings import Settings
 
     folder = tmp_path_factory.mktemp("texts")
     run_network(
