@@ -1,0 +1,35 @@
+"""How a network is trained and quantized: the numbers that the command line, the demo and scripts share.
+
+A file of its own, without torch, so that the command line can show the defaults at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Training of the float network, then of the quantized one.
+
+    Attributes
+    ----------
+    epochs, learning_rate, batch_size : of the float network; the learning rate is the highest one.
+    seed : of the first weights and of the order of the images.
+    quantized_epochs : of quantization-aware training; 0 is post-training quantization.
+    quantized_learning_rate : the highest one.
+    reference_samples : test samples that are computed from the definitions of the ops as well, which
+        is slow.
+    """
+
+    epochs: int = 40
+    learning_rate: float = 0.01
+    batch_size: int = 64
+    seed: int = 0
+    quantized_epochs: int = 10
+    quantized_learning_rate: float = 0.001
+    reference_samples: int = 4
+
+
+DEFAULTS = Settings()
+"""The default settings."""
