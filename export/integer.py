@@ -60,23 +60,22 @@ def tensor_type(tensor: Tensor) -> int:
     return _type(bits_of(tensor.range.low, tensor.range.high))
 
 
-def node_type(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> int:
-    """Return the type that `node` computes in."""
-    words = [end for word in node.words.values() for end in (word.lo, word.hi)]
-    ends = [end for tensor in (*inputs, *outputs) for end in (tensor.range.low, tensor.range.high)]
-    bits = max(bits_of(*words, *ends), BODIES[node.op].needs_bits(node, inputs, outputs))
-    assert bits <= 64, f"the body of `{node.op}` is wider than its codes"
-    return _type(bits)
-
-
-def derived_inputs(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> dict[str, np.ndarray]:
-    """Return the derived inputs of the function of `node` by name, in order."""
+def realise(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> tuple[int, dict[str, np.ndarray]]:
+    """Return the type that `node` computes in, and the derived inputs of its function by name, in order."""
     body, op = BODIES[node.op], ops.get(node.op)
-    arrays = body.derived(node, inputs, outputs)
-    dtypes = {CODE: DTYPES[node_type(node, inputs, outputs)], INDEX: np.int32, SHAPE: np.int64}
     absent = body.input_names(op, len(inputs))[len(inputs) :]
     kinds = dict.fromkeys(absent, CODE) | dict(body.extra)
-    return {name: np.asarray(arrays[name]).astype(dtypes[kind]) for name, kind in kinds.items()}
+    derived = body.derived(node, inputs, outputs)
+    arrays = {name: np.asarray(derived[name], dtype=np.int64) for name in kinds}
+    ends = [end for tensor in (*inputs, *outputs) for end in (tensor.range.low, tensor.range.high)]
+    ends += [end for word in node.words.values() for end in (word.lo, word.hi)]
+    ends += [
+        int(end) for name, kind in kinds.items() if kind == CODE for end in (arrays[name].min(), arrays[name].max())
+    ]
+    bits = max(bits_of(*ends), body.needs_bits(node, inputs, outputs))
+    assert bits <= 64, f"the body of `{node.op}` is wider than its codes"
+    dtypes = {CODE: DTYPES[_type(bits)], INDEX: np.int32, SHAPE: np.int64}
+    return _type(bits), {name: array.astype(dtypes[kinds[name]]) for name, array in arrays.items()}
 
 
 def _type(bits: int) -> int:
@@ -144,9 +143,9 @@ class _Emitter:
         """Append `node`, its derived inputs and the casts around it."""
         op, body = ops.get(node.op), BODIES[node.op]
         inputs, outputs = self.program.inputs_of(node), self.program.outputs_of(node)
-        kind = node_type(node, inputs, outputs)
+        kind, derived = realise(node, inputs, outputs)
         arguments = [self.cast(tensor, kind) for tensor in inputs]
-        for name, array in derived_inputs(node, inputs, outputs).items():
+        for name, array in derived.items():
             arguments.append(self.fresh(f"{node.name}/{name}"))
             self.initializers.append(numpy_helper.from_array(array, arguments[-1]))
         function = body.function_name(op, len(inputs))

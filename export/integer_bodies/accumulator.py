@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mfsim.export.integer_bodies.body import Arrays, IntegerBody, Tensors, attributes_of
-from mfsim.export.integer_bodies.fitting import FIT_EXTRA, FIT_TEXT, fit_bits, fit_inputs
+from mfsim.export.integer_bodies.fitting import FIT_EXTRA, FIT_TEXT, fit_inputs
 from mfsim.program import Node
 
 TEXT = """
@@ -15,8 +15,4 @@ def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return fit_inputs(attributes_of(node), inputs[0].range.low, inputs[0].range.high)
 
 
-def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
-    return fit_bits(attributes_of(node))
-
-
-BODY = IntegerBody(text=TEXT + FIT_TEXT, extra=FIT_EXTRA, derived=derived, needs_bits=needs_bits)
+BODY = IntegerBody(text=TEXT + FIT_TEXT, extra=FIT_EXTRA, derived=derived)

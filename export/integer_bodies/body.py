@@ -60,8 +60,8 @@ class IntegerBody:
     extra : names and kinds of the derived inputs, in order.
     derived : returns an integer array for each name in `extra`, and for each optional input of the op
         that the node does not have (of kind code).
-    needs_bits : bits of a signed word that holds every intermediate of the body and every derived
-        input of kind code; inputs, outputs and inner words of the node are considered anyway.
+    needs_bits : bits of a signed word that holds every intermediate of the body, where neither the
+        inputs, outputs and inner words of the node nor the derived inputs are as wide.
     """
 
     text: str | Callable[[int], str]
@@ -101,14 +101,6 @@ def attributes_of(node: Node) -> Mapping[str, Any]:
 def bits_of(*values: int) -> int:
     """Return the bits of the smallest signed word that holds all `values`."""
     return 1 + max((v if v >= 0 else -v - 1).bit_length() for v in values)
-
-
-def sum_bits(bound: int) -> int:
-    """Return the bits for sums of codes and products of codes that stay within -bound..bound, at most 64.
-
-    64 suffice whatever the bound (rule 4).
-    """
-    return min(64, bits_of(bound))
 
 
 def channelwise(values: Sequence[int], axis: int, ndim: int) -> np.ndarray:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of, bits_of
+from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of
 from mfsim.program import Node
 
 
 def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return {"low": attributes_of(node)["lo"], "high": attributes_of(node)["hi"]}
-
-
-def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
-    return bits_of(attributes_of(node)["lo"], attributes_of(node)["hi"])
 
 
 BODY = IntegerBody(
@@ -21,5 +17,4 @@ BODY = IntegerBody(
 """,
     extra={"low": CODE, "high": CODE},
     derived=derived,
-    needs_bits=needs_bits,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of, bits_of, channelwise
+from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of, channelwise
 from mfsim.program import Node
 
 
@@ -21,8 +21,4 @@ def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return {"gain": channelwise(gains[:1] if one else gains, axis, len(outputs[0].shape))}
 
 
-def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
-    return bits_of(*(1 << s for s in attributes_of(node)["shifts"]))
-
-
-BODY = IntegerBody(text=text, extra={"gain": CODE}, derived=derived, needs_bits=needs_bits)
+BODY = IntegerBody(text=text, extra={"gain": CODE}, derived=derived)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import IntegerBody, Tensors
+from mfsim.export.integer_bodies.body import IntegerBody
 from mfsim.export.integer_bodies.convolution import CONVOLUTION_EXTRA, columns_text, convolution_inputs
-from mfsim.export.integer_bodies.matmul import product_bits
 from mfsim.export.integer_bodies.windows import PLANES_TEXT
-from mfsim.program import Node
 
 TEXT = (
     PLANES_TEXT
@@ -21,8 +19,4 @@ TEXT = (
 )
 
 
-def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
-    return product_bits(inputs, (1, 2, 3))
-
-
-BODY = IntegerBody(text=TEXT, extra=CONVOLUTION_EXTRA, derived=convolution_inputs, needs_bits=needs_bits)
+BODY = IntegerBody(text=TEXT, extra=CONVOLUTION_EXTRA, derived=convolution_inputs)

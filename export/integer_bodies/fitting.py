@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mfsim.export.integer_bodies.body import CODE, Arrays, bits_of
+from mfsim.export.integer_bodies.body import CODE, Arrays
 from mfsim.formats import Format
 
 FIT_EXTRA = {"low": CODE, "high": CODE, "half": CODE, "top": CODE}
@@ -39,9 +39,3 @@ def fit_inputs(attributes: Mapping[str, Any], lo: int, hi: int) -> Arrays:
     if attributes["overflow"] == "saturate":
         lo, hi = word.lo + (word.signed and attributes.get("narrow", 0)), word.hi
     return {"low": lo, "high": hi, "half": half, "top": -half if word.signed else half}
-
-
-def fit_bits(attributes: Mapping[str, Any]) -> int:
-    """Return the bits that the fit needs beyond those of its input."""
-    word = Format(attributes["bits"], bool(attributes["signed"]))
-    return bits_of(word.lo, word.hi, 1 << (word.bits - 1))

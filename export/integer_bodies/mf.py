@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from mfsim.export.integer_bodies.body import CODE, Arrays, Tensors, bits_of, channelwise, greatest_sum, sum_bits
+from mfsim.export.integer_bodies.body import CODE, Arrays, Tensors, bits_of, channelwise, greatest_sum
 
 MF_EXTRA = {"sign_zero": CODE, "magnitude": CODE, "gain_x": CODE, "gain_w": CODE}
 """The sign of 0, 1 for the form `abs`, and the powers of two of both parts."""
@@ -55,6 +55,7 @@ def mf_bits(attributes: Mapping[str, Any], inputs: Tensors, axes: tuple[int, ...
     """Return the bits that hold both parts, shifted, and their sum, for terms that are summed along `axes` of w."""
     x, w, *bias = inputs
     length = math.prod(w.shape[axis] for axis in axes)
-    gain_x, gain_w = (1 << max(attributes[name]) for name in ("shift_x", "shift_w"))
-    parts = length * x.range.bound * gain_x + greatest_sum(w, axes) * gain_w
-    return max(bits_of(gain_x, gain_w), sum_bits(parts + sum(b.range.bound for b in bias)))
+    part_x = length * x.range.bound << max(attributes["shift_x"])
+    part_w = greatest_sum(w, axes) << max(attributes["shift_w"])
+    bits = bits_of(part_x + part_w + sum(b.range.bound for b in bias))
+    return min(bits, 64)  # int64 wraps around modulo 2**64, and the joined sum is proved to fit

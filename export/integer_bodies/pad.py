@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import CODE, SHAPE, Arrays, IntegerBody, Tensors, attributes_of, bits_of
+from mfsim.export.integer_bodies.body import CODE, SHAPE, Arrays, IntegerBody, Tensors, attributes_of
 from mfsim.program import Node
 
 
 def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return {"places": attributes_of(node)["pads"], "padding": attributes_of(node)["value"]}
-
-
-def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
-    return bits_of(attributes_of(node)["value"])
 
 
 BODY = IntegerBody(
@@ -20,5 +16,4 @@ BODY = IntegerBody(
 """,
     extra={"places": SHAPE, "padding": CODE},
     derived=derived,
-    needs_bits=needs_bits,
 )

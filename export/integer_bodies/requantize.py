@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of, bits_of, channelwise
-from mfsim.export.integer_bodies.fitting import FIT_EXTRA, FIT_TEXT, fit_bits, fit_inputs
+from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of, channelwise
+from mfsim.export.integer_bodies.fitting import FIT_EXTRA, FIT_TEXT, fit_inputs
 from mfsim.program import Node
 
 TEXT = """
@@ -78,14 +78,8 @@ def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     }
 
 
-def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
-    gain = max(1 << max(-s, 0) for s in attributes_of(node)["shift"])
-    return max(bits_of(gain, *divisors(attributes_of(node))), fit_bits(attributes_of(node)))
-
-
 BODY = IntegerBody(
     text=TEXT + FIT_TEXT,
     extra={"gain": CODE, "divisor": CODE, "base": CODE, "odd": CODE, "negative": CODE, **FIT_EXTRA},
     derived=derived,
-    needs_bits=needs_bits,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.body import SHAPE, Arrays, IntegerBody, Tensors, attributes_of, bits_of
+from mfsim.export.integer_bodies.body import SHAPE, Arrays, IntegerBody, Tensors, attributes_of
 from mfsim.program import Node
 
 
@@ -10,11 +10,6 @@ def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     x, t = inputs
     behind = len(x.shape) - 1 - attributes_of(node)["axis"] % len(x.shape)
     return {"channels_shape": [*t.shape, *[1] * behind]}
-
-
-def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
-    x, t = inputs
-    return bits_of(x.range.bound, -t.range.bound)
 
 
 BODY = IntegerBody(
@@ -30,5 +25,4 @@ BODY = IntegerBody(
 """,
     extra={"channels_shape": SHAPE},
     derived=derived,
-    needs_bits=needs_bits,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mfsim.export.integer_bodies.alignment import ALIGNMENT_EXTRA, ALIGNMENT_TEXT, alignment_bits, alignment_inputs
+from mfsim.export.integer_bodies.alignment import ALIGNMENT_EXTRA, ALIGNMENT_TEXT, alignment_inputs
 from mfsim.export.integer_bodies.body import IntegerBody
 
 TEXT = (
@@ -12,4 +12,4 @@ TEXT = (
 """
 )
 
-BODY = IntegerBody(text=TEXT, extra=ALIGNMENT_EXTRA, derived=alignment_inputs, needs_bits=alignment_bits)
+BODY = IntegerBody(text=TEXT, extra=ALIGNMENT_EXTRA, derived=alignment_inputs)

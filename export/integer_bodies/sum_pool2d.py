@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from mfsim.export.integer_bodies.body import CODE, SHAPE, Arrays, IntegerBody, Tensors, attributes_of, sum_bits, target
+from mfsim.export.integer_bodies.body import CODE, SHAPE, Arrays, IntegerBody, Tensors, attributes_of, target
 from mfsim.export.integer_bodies.windows import PLANES_TEXT, WINDOW_EXTRA, window_inputs
 from mfsim.program import Node
 
@@ -26,10 +26,4 @@ def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return window_inputs(x, y, kernel, attributes_of(node), 0) | {"ones": ones, "shape": target(y.shape)}
 
 
-def needs_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
-    return sum_bits(math.prod(attributes_of(node)["kernel"]) * inputs[0].range.bound)
-
-
-BODY = IntegerBody(
-    text=TEXT, extra={**WINDOW_EXTRA, "ones": CODE, "shape": SHAPE}, derived=derived, needs_bits=needs_bits
-)
+BODY = IntegerBody(text=TEXT, extra={**WINDOW_EXTRA, "ones": CODE, "shape": SHAPE}, derived=derived)

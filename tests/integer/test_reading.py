@@ -217,6 +217,12 @@ def function_missing(model):
     del model.functions[0]
 
 
+def two_outputs(model):
+    model.graph.value_info.append(value(model, "wht"))
+    model.graph.value_info[-1].name = "second"
+    set_property(node(model, "wht"), "mfsim.outputs", '["wht","second"]')
+
+
 def foreign_node(model):
     model.graph.node.append(helper.make_node("Relu", ["logits"], ["relu"], name="extra"))
 
@@ -294,6 +300,7 @@ CHANGED = "the digest in the file is not that of its program: codes or metadata 
         (function_called, "node `wht` (Wht) is not the one that its metadata describes"),
         (function_body, "the function `Requantize` is not the one that this version of mfsim writes"),
         (function_missing, "this integer model has 3 functions, and its metadata describes 4"),
+        (two_outputs, "node `wht` (wht) must have 1 outputs, not 2"),
         (foreign_node, "node `extra` (Relu) is no op of the integer program"),
         (cast_between, "this integer model has 8 nodes, and its metadata describes 7"),
         (swapped_inputs, "node `soft_threshold` (SoftThreshold) is not the one that its metadata describes"),

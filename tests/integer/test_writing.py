@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -31,6 +32,12 @@ def test_bytes_do_not_depend_on_the_process():
         outputs.add(run.stdout)
     assert len(outputs) == 1
     assert len(outputs.pop().split()) == len(NETWORKS)
+
+
+def test_bytes_do_not_depend_on_the_order_of_metadata():
+    program = transform()
+    turned = replace(program, metadata=dict(reversed(program.metadata.items())))
+    assert integer_model(turned).SerializeToString() == integer_model(program).SerializeToString()
 
 
 def test_a_file_is_replaced(tmp_path):
