@@ -1,1 +1,4 @@
-"""Hardware models, one folder per block: SystemVerilog, a cycle model and a bench. This release holds none yet."""
+"""What hardware needs: golden vectors of a program (`vectors`), and models of blocks.
+
+A block is a folder with its SystemVerilog, a cycle model and a bench; this release holds no block yet.
+"""

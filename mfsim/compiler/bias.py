@@ -10,6 +10,7 @@ import numpy as np
 
 from mfsim.compiler.broadcast import along_axis
 from mfsim.compiler.graph import FileNode
+from mfsim.compiler.grid import Grid
 from mfsim.compiler.lowering import Lowering
 from mfsim.errors import FormatError, ShapeError
 from mfsim.formats import Scale
@@ -47,8 +48,7 @@ def following_bias(
         return None, output
     (add,) = users
     k = 1 - add.inputs.index(output)
-    value = lowering.values.get(add.inputs[k])
-    if value is None or isinstance(value, str) or add.inputs[0] == add.inputs[1]:
+    if len(add.inputs) != 2 or not isinstance(lowering.values.get(add.inputs[k]), (Grid, np.ndarray)):
         return None, output
     try:
         _, along = along_axis(lowering.array(add, k, "the bias"), shape, "the bias")

@@ -122,7 +122,8 @@ def _input_shape(value: onnx.ValueInfoProto) -> tuple[tuple[int, ...], int | Non
     """Return the shape with `BATCH` first, and the batch size that the file fixes (or None)."""
     kind = value.type.tensor_type
     if value.type.WhichOneof("value") != "tensor_type" or kind.elem_type != TensorProto.FLOAT:
-        have = TensorProto.DataType.Name(kind.elem_type).lower() if kind.elem_type else "no tensor"
+        known = kind.elem_type in TensorProto.DataType.values() and kind.elem_type != TensorProto.UNDEFINED
+        have = TensorProto.DataType.Name(kind.elem_type).lower() if known else "of no known type"
         raise ModelError(f"graph input `{value.name}` must be float32, not {have}")
     if not kind.HasField("shape") or not kind.shape.dim:
         raise ModelError(f"graph input `{value.name}` must have a shape whose axis 0 is the batch")

@@ -8,6 +8,7 @@ that says what is wrong; `naming` puts the node in front.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -142,7 +143,7 @@ class Lowering:
 
     def constant(self, name: str, codes: np.ndarray, scale: Scale, format_: Format | None = None) -> str:
         """Add a constant, once for equal ones of the same name, and return its name."""
-        key = (name, codes.shape, codes.tobytes(), scale, format_)
+        key = (name, codes.shape, hashlib.sha256(codes.tobytes()).digest(), scale, format_)
         if key not in self._constants:
             self._constants[key] = self.builder.constant(name, codes, format_, scale)
         return self._constants[key]

@@ -65,6 +65,29 @@ def test_every_truncation_is_an_error(tmp_path):
         pytest.fail(f"{length} of {len(data)} bytes were taken for a model")
 
 
+def test_every_damage_is_an_error_or_harmless(tmp_path):
+    """Bytes changed at random: a program or an error of mfsim, never another exception."""
+    data = network().SerializeToString()
+    rng = np.random.default_rng(0)
+    path, errors = tmp_path / "a.onnx", 0
+    for _ in range(400):
+        damaged = bytearray(data)
+        for place in rng.integers(len(data), size=rng.integers(1, 4)):
+            damaged[place] = rng.integers(256)
+        path.write_bytes(damaged)
+        try:
+            compile_model(path)
+        except MfsimError:
+            errors += 1
+    assert errors > 100
+
+
+def test_op_with_too_few_inputs():
+    model = network()
+    model.graph.node[-1].op_type = "Add"
+    assert message(model) == "node `relu3` (Add): the constant is missing"
+
+
 def test_no_graph():
     assert message(onnx.ModelProto()) == "the model holds no graph with an output"
 
@@ -190,7 +213,8 @@ def test_sparse_initializer():
 
 
 @pytest.mark.parametrize(
-    ("kind", "shown"), [(TensorProto.INT64, "int64"), (TensorProto.FLOAT16, "float16"), (0, "no tensor")]
+    ("kind", "shown"),
+    [(TensorProto.INT64, "int64"), (TensorProto.FLOAT16, "float16"), (0, "of no known type"), (77, "of no known type")],
 )
 def test_input_of_another_type(kind, shown):
     model = network()
