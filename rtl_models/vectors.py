@@ -3,7 +3,7 @@
 A folder of vectors holds, for each tensor, `<name>.npy` (int64, shape [samples, ...]) and `<name>.hex`:
 one code a line in C order, two's complement in the width of its word, padded with zeros to whole
 hexadecimal digits, as `$readmemh` reads it. `index.json` says which file is which tensor, its word, scale,
-shape, and the node that writes it. The folder appears whole or not at all.
+shape, and the node that writes it; it is written last. A new folder appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -89,7 +90,7 @@ class VectorWriter:
 
     Parameters
     ----------
-    folder : where the vectors go; it must not exist, or be empty or hold vectors, which are replaced
+    folder : where the vectors go; it must not exist, or be empty, or hold vectors, whose files are replaced
     program : whose tensors are written
     samples : number of samples that `put` will bring
     """
@@ -101,7 +102,9 @@ class VectorWriter:
 
     def __enter__(self) -> VectorWriter:
         try:
-            if self.folder.exists() and (not self.folder.is_dir() or (os.listdir(self.folder) and not self._is_ours())):
+            if self.folder.exists() and (
+                not self.folder.is_dir() or (os.listdir(self.folder) and not self._old_index())
+            ):
                 raise DataError(f"`{self.folder}` must be a new or empty folder, or hold vectors already")
             self.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
             self._draft = pathlib.Path(tempfile.mkdtemp(prefix=".vectors-", dir=self.folder.absolute().parent))
@@ -118,9 +121,7 @@ class VectorWriter:
         try:
             if kind is None:
                 (self._draft / INDEX).write_text(json.dumps(self._index(), indent=1) + "\n")
-                if self.folder.exists():
-                    shutil.rmtree(self.folder)
-                self._draft.rename(self.folder)
+                self._put_in_place()
         except OSError as failure:
             raise DataError(f"vectors cannot be written to `{self.folder}`: {failure.strerror}") from failure
         finally:
@@ -141,14 +142,27 @@ class VectorWriter:
             except OSError as error:
                 raise DataError(f"vectors cannot be written to `{self.folder}`: {error.strerror}") from error
 
+    def _put_in_place(self) -> None:
+        if not self.folder.exists():
+            self._draft.rename(self.folder)
+            return
+        for entry in self._old_index().get("tensors", ()):
+            for ending in ("npy", "hex"):
+                (self.folder / f"{pathlib.Path(entry['file']).name}.{ending}").unlink(missing_ok=True)
+        (self.folder / INDEX).unlink(missing_ok=True)
+        for path in sorted(self._draft.iterdir(), key=lambda path: path.name == INDEX):
+            path.replace(self.folder / path.name)
+
     def _path(self, name: str, ending: str) -> pathlib.Path:
         return self._draft / f"{self._files[name]}.{ending}"
 
-    def _is_ours(self) -> bool:
+    def _old_index(self) -> dict[str, Any]:
+        """Return the index of the vectors that the folder holds, empty if it holds none."""
         try:
-            return bool(json.loads((self.folder / INDEX).read_text())["layout"] == LAYOUT)
+            index = json.loads((self.folder / INDEX).read_text())
+            return index if index["layout"] == LAYOUT else {}
         except (OSError, ValueError, KeyError, TypeError):
-            return False
+            return {}
 
     def _shape(self, tensor: Tensor) -> tuple[int, ...]:
         return tensor.shape if tensor.is_constant else (self.samples, *tensor.shape[1:])

@@ -190,9 +190,9 @@ def test_dialect_of_another_version():
 
 def test_unknown_domain():
     model = network()
-    model.graph.node[0].domain = "qonnx.custom_op.genral"
+    model.graph.node[0].domain = "qonnx.custom_op.generals"
     assert message(model, UnsupportedOpError) == (
-        "node `quant0` (Quant) is of the domain `qonnx.custom_op.genral`, which mfsim does not know; "
+        "node `quant0` (Quant) is of the domain `qonnx.custom_op.generals`, which mfsim does not know; "
         "did you mean `qonnx.custom_op.general`?; known are the standard ops and org.mfsim, qonnx.custom_op.general"
     )
 

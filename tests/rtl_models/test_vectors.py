@@ -124,9 +124,18 @@ def test_empty_trace(tmp_path):
 
 def test_trace_replaces_an_earlier_one(tmp_path):
     simulate(random_program(1), random_codes(random_program(1), 2), trace=tmp_path / "t")
+    (tmp_path / "t" / "notes.txt").write_text("mine")
     simulate(program(), np.array([[1, 2]]), trace=tmp_path / "t")
     assert set(read_vectors(tmp_path / "t")) == {"x", "w", "y"}
-    assert len(list((tmp_path / "t").iterdir())) == 7
+    assert (tmp_path / "t" / "notes.txt").read_text() == "mine"
+    assert len(list((tmp_path / "t").iterdir())) == 8
+    assert list(tmp_path.iterdir()) == [tmp_path / "t"]
+
+
+def test_trace_into_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    simulate(program(), np.array([[1, 2]]), trace=".")
+    assert set(read_vectors(tmp_path)) == {"x", "w", "y"}
 
 
 @pytest.mark.parametrize("make", [lambda p: p.write_text("mine"), lambda p: (p.mkdir(), (p / "mine").touch())])
