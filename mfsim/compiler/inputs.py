@@ -21,6 +21,10 @@ def define_inputs(lowering: Lowering) -> dict[str, str]:
 
     The quantizers found are left in `lowering.input_quants`: they have nothing more to do.
     """
+    if not any(is_quant(node) for node in lowering.graph.nodes):
+        raise ModelError(
+            "the model has no Quant node, so it is not quantized; compile the model.onnx that `mfsim export` writes"
+        )
     metadata = {}
     for name, shape in lowering.graph.inputs.items():
         found: list[tuple[FileNode, Quantizer]] = []

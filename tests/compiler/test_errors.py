@@ -108,6 +108,12 @@ def test_value_that_is_used_before_any_quantizer():
     )
 
 
+def test_float_model():
+    file = File(x=(4,))
+    text = "the model has no Quant node, so it is not quantized; compile the model.onnx that `mfsim export` writes"
+    assert message(ModelError, file.model(file.node("Relu", "x"))) == text
+
+
 def test_input_that_is_quantized_only_for_some():
     file = File(x=(4,))
     model = file.model(file.node("Add", file.quant("x"), "x", name="skip"))
@@ -124,10 +130,8 @@ def test_input_that_nothing_reads():
 
 def test_output_that_is_an_input():
     file = File(x=(4,))
-    file.quant("x")
-    assert (
-        message(ModelError, file.model("x")) == "graph output `x` is graph input `x` without a Quant; quantize it first"
-    )
+    text = "graph output `x` is graph input `x` without a Quant; quantize it first"
+    assert message(ModelError, file.model("x", file.quant("x"))) == text
 
 
 def test_output_that_is_constant():
