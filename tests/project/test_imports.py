@@ -25,7 +25,7 @@ ALLOWED = {
     "sklearn": {"mfsim/data"},
     "typer": {"mfsim/cli"},
     "rich": {"mfsim/cli"},
-    "numpy": {"mfsim", "export"},
+    "numpy": {"mfsim", "export", "rtl_models"},
 }
 """Where each package from outside may be imported, anywhere in a file. What is not listed may be imported nowhere."""
 
