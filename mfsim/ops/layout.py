@@ -46,7 +46,7 @@ def reshaped(x: Tensor, shape: Sequence[int], op: str) -> Tensor:
     scale, range_ = x.scale, x.range
     if scale.axis is not None:
         axis, indices = _carried(x.shape, scale.axis, shape)
-        if axis is None or len(indices) != len(scale.exponents):
+        if axis is None:
             raise FormatError(
                 f"op `{op}` would lose axis {scale.axis}, along which the scale of x varies; requantize first"
             )
