@@ -300,3 +300,13 @@ def test_gemm_with_options(attributes, text):
         file.node("Gemm", file.quant("x"), file.weights(RNG.normal(0, 1, (6, 3))), name="fc", **attributes)
     )
     assert message(MfsimError, model) == f"node `fc` (Gemm): {text}"
+
+
+def test_scales_of_channels_survive_a_flatten():
+    file = File(x=(4, 6, 7))
+    exponents = np.array([-3, -4, -2, -6, 0, -5]).reshape(6, 1, 1, 1)
+    weights = file.weights(RNG.normal(0, 1, (6, 4, 3, 2)), exponents)
+    made = file.node("Relu", file.node("Conv", file.quant("x"), weights))
+    flat = file.node("Flatten", made)
+    program = assert_like_runtime(file.model(file.quant(flat, -2, 8), flat), images((4, 6, 7), 5))
+    assert [node.op for node in program.nodes] == ["conv2d", "relu", "flatten", "requantize"]
