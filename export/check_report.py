@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 
 from mfsim.analysis.error import ErrorFigures
@@ -78,8 +79,11 @@ class CheckReport:
         return not self.reasons
 
     def to_json(self) -> dict[str, object]:
-        """Return the report as `json.dumps` takes it."""
-        return {"passed": self.passed, **asdict(self)}
+        """Return the report as `json.dumps` takes it; an infinite difference is null."""
+        content = {"passed": self.passed, **asdict(self)}
+        for parity in content["floats"]:
+            parity["worst"] = parity["worst"] if math.isfinite(parity["worst"]) else None
+        return content
 
 
 def reasons(report: CheckReport) -> tuple[str, ...]:

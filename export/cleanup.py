@@ -46,8 +46,12 @@ def fold_constants(graph: onnx.GraphProto) -> None:
     """Replace standard nodes whose inputs are all constant by initializers."""
     known = arrays(graph)
     outputs = {value.name for value in graph.output}
+    floats = {value.name for value in graph.value_info if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT}
     kept = []
     for node in list(graph.node):
+        if node.op_type == "CastLike" and node.input[1] in floats:
+            node.op_type, node.input[:] = "Cast", node.input[:1]
+            node.attribute.append(helper.make_attribute("to", onnx.TensorProto.FLOAT))
         inputs = [name for name in node.input if name]
         if node.domain or any(name not in known for name in inputs) or outputs & set(node.output):
             kept.append(node)
@@ -140,7 +144,7 @@ def hoist_moves(graph: onnx.GraphProto) -> None:
         for k in (0, 1):
             values = known[quant.input[k]]
             if k == 0 or values.size > 1:
-                name = f"{quant.input[k]}.moved"
+                name = f"{quant.input[k]}.of.{node.output[0]}"
                 known[name] = _evaluate(node, values, known)
                 graph.initializer.append(numpy_helper.from_array(known[name], name))
                 quant.input[k] = name

@@ -43,13 +43,13 @@ HIDDEN = ("export_handler", "act_quant")
 def set_names(model: onnx.ModelProto, module: nn.Module) -> None:
     """Rename nodes, values and initializers of `model`, exported from `module`, and replace the metadata."""
     graph = model.graph
-    prefix = "model." if isinstance(module, QuantizedNetwork) else ""
+    inside = isinstance(module, QuantizedNetwork)
     ends = {value.name for value in (*graph.input, *graph.output)}
     fresh = _numbering(ends)
     names: dict[str, str] = {}
     constants = {tensor.name for tensor in graph.initializer}
     for node in graph.node:
-        path = _path(node).removeprefix(prefix)
+        path = f".{_path(node)}".removeprefix(".model" if inside else "").removeprefix(".")
         is_quant = node.op_type == "Quant"
         layer = path.rpartition(".")[0] if is_quant else path
         if is_quant and layer in ENDS:

@@ -1,11 +1,12 @@
 """Accumulator: the word of a sum, saturating or wrapping. Definition: mfsim/ops/accumulator.py."""
 
-BODY = """
+from mfsim.export.functions.text import choices
+
+BODY = f"""
 <opset_import: ["" : 20], domain: "org.mfsim">
-Accumulator <overflow, signed> (X, scale, bit_width) => (Y) {
-    given = Constant <value_string: string = @overflow> ()
-    wrapping = Constant <value_string = "wrap"> ()
-    wraps = Equal (given, wrapping)
+Accumulator <overflow, signed> (X, scale, bit_width) => (Y) {{
+    origin = Constant <value_ints = [0]> ()
+    {choices("overflow", ("wrap",), "origin")}
     two_int = Constant <value_int = 2> ()
     two = CastLike (two_int, bit_width)
     one_int = Constant <value_int = 1> ()
@@ -21,19 +22,19 @@ Accumulator <overflow, signed> (X, scale, bit_width) => (Y) {
     end = Add (lo, modulus)
     hi = Sub (end, one)
     codes = Div (X, scale)
-    fitted = If (wraps) <
-        then_branch = wrap () => (wrapped) {
+    fitted = If (is_wrap) <
+        then_branch = wrap () => (wrapped) {{
             above = Sub (codes, lo)
             turns = Div (above, modulus)
             whole = Floor (turns)
             left = Mul (whole, modulus)
             wrapped = Sub (codes, left)
-        },
-        else_branch = saturate () => (saturated) {
+        }},
+        else_branch = saturate () => (saturated) {{
             least = Max (codes, lo)
             saturated = Min (least, hi)
-        }
+        }}
     >
     Y = Mul (fitted, scale)
-}
+}}
 """

@@ -6,14 +6,15 @@
 `grid` changes no real value and is not read. Definition: mfsim/ops/products.py.
 """
 
-OPERANDS = """
+from mfsim.export.functions.text import choices
+
+OPERANDS = f"""
+    origin = Constant <value_ints = [0]> ()
+    {choices("form", ("abs",), "origin")}
     zero_int = Constant <value_int: int = @sign_zero> ()
     zero = CastLike (zero_int, P)
     one_int = Constant <value_int = 1> ()
     one = CastLike (one_int, P)
-    given = Constant <value_string: string = @form> ()
-    absolute = Constant <value_string = "abs"> ()
-    is_abs = Equal (given, absolute)
     px = Sign (P)
     mx = Abs (px)
     nx = Sub (one, mx)
@@ -25,11 +26,11 @@ OPERANDS = """
     zw = Mul (nw, zero)
     sw = Add (pw, zw)
     xa = If (is_abs) <
-        then_branch = magnitude_x () => (ax) { ax = Abs (P) },
-        else_branch = value_x () => (vx) { vx = Identity (P) }
+        then_branch = magnitude_x () => (ax) {{ ax = Abs (P) }},
+        else_branch = value_x () => (vx) {{ vx = Identity (P) }}
     >
     wa = If (is_abs) <
-        then_branch = magnitude_w () => (aw) { aw = Abs (W) },
-        else_branch = value_w () => (vw) { vw = Identity (W) }
+        then_branch = magnitude_w () => (aw) {{ aw = Abs (W) }},
+        else_branch = value_w () => (vw) {{ vw = Identity (W) }}
     >
 """

@@ -5,15 +5,17 @@ half-even; `DOWN` and `ROUND_TO_ZERO` truncate, `UP` rounds away from zero, `HAL
 send ties away from and towards zero.
 """
 
-BODY = """
+from mfsim.export.functions.text import choices
+
+MODES = ("ROUND", "HALF_EVEN", "CEIL", "FLOOR", "UP", "HALF_UP", "HALF_DOWN")
+"""Every other mode truncates."""
+
+BODY = f"""
 <opset_import: ["" : 20], domain: "qonnx.custom_op.general">
-Quant <signed, narrow, rounding_mode> (X, scale, zero_point, bit_width) => (Y) {
-    mode = Constant <value_string: string = @rounding_mode> ()
-    half_even = Constant <value_strings = ["ROUND", "HALF_EVEN"]> ()
-    same = Equal (mode, half_even)
-    same_int = Cast <to = 7> (same)
-    any = ReduceMax <keepdims = 0> (same_int)
-    nearest = Cast <to = 9> (any)
+Quant <signed, narrow, rounding_mode> (X, scale, zero_point, bit_width) => (Y) {{
+    origin = Constant <value_ints = [0]> ()
+    {choices("rounding_mode", MODES, "origin")}
+    nearest = Or (is_ROUND, is_HALF_EVEN)
     one_int = Constant <value_int = 1> ()
     one = CastLike (one_int, X)
     two_int = Constant <value_int = 2> ()
@@ -36,8 +38,8 @@ Quant <signed, narrow, rounding_mode> (X, scale, zero_point, bit_width) => (Y) {
     quotient = Div (X, scale)
     v = Add (quotient, zero_point)
     r = If (nearest) <
-        then_branch = to_nearest () => (even) { even = Round (v) },
-        else_branch = others () => (other) {
+        then_branch = to_nearest () => (even) {{ even = Round (v) }},
+        else_branch = others () => (other) {{
             floor = Floor (v)
             ceil = Ceil (v)
             sign = Sign (v)
@@ -55,26 +57,16 @@ Quant <signed, narrow, rounding_mode> (X, scale, zero_point, bit_width) => (Y) {
             half_down = Mul (sign, towards)
             up = Mul (sign, size_ceil)
             down = Mul (sign, size_floor)
-            name_ceil = Constant <value_string = "CEIL"> ()
-            name_floor = Constant <value_string = "FLOOR"> ()
-            name_up = Constant <value_string = "UP"> ()
-            name_half_up = Constant <value_string = "HALF_UP"> ()
-            name_half_down = Constant <value_string = "HALF_DOWN"> ()
-            is_ceil = Equal (mode, name_ceil)
-            is_floor = Equal (mode, name_floor)
-            is_up = Equal (mode, name_up)
-            is_half_up = Equal (mode, name_half_up)
-            is_half_down = Equal (mode, name_half_down)
-            a = Where (is_half_down, half_down, down)
-            b = Where (is_half_up, half_up, a)
-            c = Where (is_up, up, b)
-            d = Where (is_floor, floor, c)
-            other = Where (is_ceil, ceil, d)
-        }
+            a = Where (is_HALF_DOWN, half_down, down)
+            b = Where (is_HALF_UP, half_up, a)
+            c = Where (is_UP, up, b)
+            d = Where (is_FLOOR, floor, c)
+            other = Where (is_CEIL, ceil, d)
+        }}
     >
     least = Max (r, lo)
     code = Min (least, hi)
     shifted = Sub (code, zero_point)
     Y = Mul (shifted, scale)
-}
+}}
 """

@@ -5,6 +5,8 @@ sign changes for the order `sequency`. Static shapes let ONNX Runtime fold H to 
 last axis is one product with H from the right, the axis before it one from the left.
 """
 
+from mfsim.export.functions.text import choices
+
 
 def _matrix(n: str, h: str) -> str:
     """Return the text that makes the float matrix `h` of length `n` (an int64 tensor of one entry)."""
@@ -36,7 +38,7 @@ def _matrix(n: str, h: str) -> str:
     {h}_changes = ReduceSum <keepdims = 0> ({h}_change, second_axis)
     {h}_all = Reshape ({n}, first_one)
     {h}_sorted, {h}_order = TopK <axis = 0, largest = 0, sorted = 1> ({h}_changes, {h}_all)
-    {h}_rows = If (sequency) <
+    {h}_rows = If (is_sequency) <
         then_branch = {h}_by_changes () => ({h}_permuted) {{ {h}_permuted = Gather ({h}_natural, {h}_order) }},
         else_branch = {h}_as_is () => ({h}_kept) {{ {h}_kept = Identity ({h}_natural) }}
     >
@@ -57,9 +59,7 @@ WHT <block, dims, order, norm, inverse> (X) => (Y) {{
     second_axis = Constant <value_ints = [1]> ()
     last = Constant <value_ints = [-1]> ()
     far = Constant <value_ints = [9223372036854775807]> ()
-    given_order = Constant <value_string: string = @order> ()
-    by_changes = Constant <value_string = "sequency"> ()
-    sequency = Equal (given_order, by_changes)
+    {choices("order", ("sequency",), "first")}
     wanted = Constant <value_int: int = @block> ()
     axes = Constant <value_int: int = @dims> ()
     whole = Equal (wanted, zero)
@@ -96,10 +96,8 @@ WHT <block, dims, order, norm, inverse> (X) => (Y) {{
     backwards = Constant <value_int: int = @inverse> ()
     rounded_up = Add (q, backwards)
     halves = Div (rounded_up, two)
-    given_norm = Constant <value_string: string = @norm> ()
-    no_norm = Constant <value_string = "none"> ()
-    plain = Equal (given_norm, no_norm)
-    places = Where (plain, zero, halves)
+    {choices("norm", ("none",), "first")}
+    places = Where (is_none, zero, halves)
     places_u = Cast <to = 13> (places)
     unit = Constant <value = uint64 {{1}}> ()
     divisor_u = BitShift <direction = "LEFT"> (unit, places_u)

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable
 
 from mfsim.data.dataset import Split
-from mfsim.quant.quantize import check_constants
+from mfsim.quant.calibrate import check_constants
 from mfsim.quant.transforms import QuantizedNetwork
 from mfsim.train import Epoch, History, accuracy, fit
 

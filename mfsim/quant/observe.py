@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -62,9 +62,11 @@ def as_outputs(result: object) -> tuple[torch.Tensor, ...]:
 
 @torch.no_grad()
 def observe(
-    model: nn.Module, images: tuple[torch.Tensor, ...], paths: Iterable[str], batch_size: int = 128
+    model: nn.Module, images: tuple[torch.Tensor, ...], paths: Mapping[str, bool], batch_size: int = 128
 ) -> tuple[dict[str, Observed], list[Observed], list[Observed]]:
-    """Return what the inputs of the modules at `paths`, the outputs and the inputs of the network took.
+    """Return the values at the modules of `paths`, at the outputs and at the inputs of the network.
+
+    `paths` says for each module whether its result is looked at, or its first input.
 
     Raises
     ------
@@ -72,15 +74,15 @@ def observe(
         If a module at `paths` never ran, or a value became NaN or infinite.
     """
     entrances = [Observed() for _ in images]
-    inputs: dict[str, Observed] = {path: Observed() for path in paths}
+    inside: dict[str, Observed] = {path: Observed() for path in paths}
     outputs: list[Observed] = []
     hooks = []
-    for path, seen in inputs.items():
-
-        def watch(module, arguments, seen=seen):
-            seen.add(arguments[0])
-
-        hooks.append(model.get_submodule(path).register_forward_pre_hook(watch))
+    for path, at_result in paths.items():
+        module, seen = model.get_submodule(path), inside[path]
+        if at_result:
+            hooks.append(module.register_forward_hook(lambda module, arguments, result, seen=seen: seen.add(result)))
+        else:
+            hooks.append(module.register_forward_pre_hook(lambda module, arguments, seen=seen: seen.add(arguments[0])))
     training = model.training
     model.eval()
     try:
@@ -96,11 +98,11 @@ def observe(
         model.train(training)
         for hook in hooks:
             hook.remove()
-    for path, seen in inputs.items():
+    for path, seen in inside.items():
         if not seen.parts:
             raise ModelError(f"layer `{path}` did not run on the calibration images, so it has no scale")
         if not np.isfinite(seen.low + seen.high):
-            raise ModelError(f"the input of layer `{path}` became NaN or infinite on the calibration images")
+            raise ModelError(f"what layer `{path}` meets became NaN or infinite on the calibration images")
     if any(not np.isfinite(seen.low + seen.high) for seen in outputs):
         raise ModelError("the output of the network became NaN or infinite on the calibration images")
-    return inputs, outputs, entrances
+    return inside, outputs, entrances

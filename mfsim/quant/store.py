@@ -22,8 +22,8 @@ from torch import nn
 from mfsim.errors import MfsimError, ModelError
 from mfsim.nn import AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d
 from mfsim.quant.fold import BATCH_NORMS, as_pool, replace_module
-from mfsim.quant.quantize import Site, assemble
 from mfsim.quant.quantizers import ActivationQuant
+from mfsim.quant.sites import Site, assemble
 from mfsim.quant.transforms import QuantizedNetwork
 
 VERSION = 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 from torch import nn
 
@@ -26,6 +28,43 @@ class QuantWHT(WHT):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the transform of the quantized x."""
         return super().forward(self.input_quant(x))
+
+
+class QuantHardtanh(nn.Hardtanh):
+    """`Hardtanh` or `ReLU6` on codes: an input quantizer brings all channels to one grid, on which the bounds lie.
+
+    With a lower bound of 0 it is unsigned: negative values saturate to the bound anyway.
+    """
+
+    def __init__(self, layer: nn.Hardtanh, bits: int, signed: bool) -> None:
+        super().__init__(layer.min_val, layer.max_val)
+        self.input_quant = ActivationQuant(bits, signed)
+
+    @property
+    def largest(self) -> float:
+        """The larger bound: what lies beyond it need not be represented."""
+        return max(abs(self.min_val), abs(self.max_val))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the clipped x."""
+        return super().forward(self.input_quant(x))
+
+
+class Requantized(nn.Module):
+    """Put in front of a layer's class: the layer, with a quantizer behind it, at the same path."""
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        """Return the quantized result."""
+        return self.result_quant(super().forward(*inputs))
+
+
+def requantized(layer: nn.Module, bits: int, signed: bool) -> nn.Module:
+    """Return a copy of `layer` with a quantizer behind it; it is still one of its class."""
+    kind = type(layer)
+    layer = copy.deepcopy(layer)
+    layer.__class__ = type(f"Requantized{kind.__name__}", (Requantized, kind), {})
+    layer.result_quant = ActivationQuant(bits, signed)
+    return layer
 
 
 class QuantSoftThreshold(nn.Module):

@@ -77,4 +77,21 @@ class Residual(nn.Module):
         return self.last((picture + torch.relu(self.first(picture))).flatten(1))
 
 
+class MFResidual(nn.Module):
+    """Residual MF convolutions: where the two paths meet, the recipe has to put quantizers."""
+
+    recipe = {"layers": {"first": {"activation": 8}, "second": {"activation": 7}}}  # noqa: RUF012, it is only read
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.first = MFConv2d(1, 4, 3, padding=1, bias=False), ShiftBatchNorm2d(4)
+        self.b, self.second = MFConv2d(4, 4, 3, padding=1, bias=False), ShiftBatchNorm2d(4)
+        self.last = MFLinear(256, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the logits."""
+        x = torch.relu(self.first(self.a(x)))
+        return self.last(torch.relu(x + self.second(self.b(x))).flatten(1))
+
+
 NETWORKS = {"mf-mlp": mf_mlp, "wht-cnn": wht_cnn, "dense-cnn": dense_cnn, "residual": Residual}

@@ -74,5 +74,7 @@ def test_a_bias_that_grows_out_of_its_word_is_named(digits):
     network = quantize(fold(settled(model), few[:2]), Recipe.from_dict({"bias": 16}), few)
     with torch.no_grad():
         network.model[4].bias.add_(1e6)
-    with pytest.raises(RecipeError, match="^the bias of layer `4` needs [0-9]+ bits on its grid, and its word has 16$"):
+    with pytest.raises(
+        RecipeError, match=r"^the bias of layer `4` needs [0-9]+ bits on its grid, and its word has 16$"
+    ):
         finetune(network, digits.train.first(64), digits.validation, epochs=1, learning_rate=1e-6)

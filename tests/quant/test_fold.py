@@ -79,7 +79,7 @@ class Twice(nn.Module):
 
 def test_a_product_whose_output_is_used_elsewhere_too_is_found_by_the_comparison():
     with pytest.raises(
-        ModelError, match="^the folded model differs from the given one by .* used twice, or its output elsewhere too$"
+        ModelError, match=r"^the folded model differs from the given one by .* used twice, or its output elsewhere too$"
     ):
         fold(settled(Twice()), images(2))
 

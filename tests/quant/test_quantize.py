@@ -34,7 +34,7 @@ def test_every_layer_has_its_words(name, recipe):
     for layer in products:
         assert layer.words.weight == recipe.get("weight", 8)
         assert layer.input_quant.bits == recipe.get("activation", 8)
-        weight = plain(layer.weight_quant(layer.weight))
+        weight = plain(layer.weight_quant(layer.weight)).detach()
         codes = weight / layer.weight_scale
         most = 2 ** (layer.words.weight - 1) - 1
         assert torch.equal(codes, codes.round())
@@ -75,7 +75,7 @@ def test_recipes_by_layer():
     network = quantized(recipe=recipe).model
     assert (network[4].product.words.weight, network[4].product.words.bias) == (5, 24)
     assert (network[7].words.accumulator, network[7].words.overflow) == (12, "wrap")
-    with pytest.raises(RecipeError, match="^`layers.9` matches no layer of the network; it has `0`, "):
+    with pytest.raises(RecipeError, match=r"^`layers.9` matches no layer of the network; it has `0`, "):
         quantized(recipe={"layers": {"9": {"weight": 5}}})
 
 
@@ -85,7 +85,7 @@ def test_a_fixed_accumulator_word_holds_every_sum(overflow):
     seen = []
     network.model[4].register_forward_hook(lambda module, arguments, result: seen.append(result))
     network(images())
-    codes = seen[0] / network.model[4].accumulator_scale()
+    codes = seen[0].detach() / network.model[4].accumulator_scale()
     assert torch.equal(codes, codes.round())
     assert (float(codes.min()), float(codes.max())) >= (-32.0, 0.0)
     assert float(codes.max()) <= 31.0
@@ -126,7 +126,7 @@ def refused(error, message, model, recipe=None, calibration=None):
 
 def test_layers_that_cannot_be_quantized_are_named():
     known = (
-        "Linear, Conv2d, MFLinear, MFConv2d, WHT, SoftThreshold, Identity, ReLU, ReLU6, Hardtanh, MaxPool2d, Flatten, "
+        "Linear, Conv2d, MFLinear, MFConv2d, WHT, SoftThreshold, Hardtanh, ReLU6, Identity, ReLU, MaxPool2d, Flatten, "
         "Unflatten, ZeroPad2d, PixelShuffle, PixelUnshuffle, Dropout, Dropout1d, Dropout2d, AvgPool2d, GlobalAvgPool2d, Shift"
     )
     for layer in (nn.GELU(), nn.LSTM(8, 8), nn.Conv2d(1, 1, 3, padding_mode="reflect")):
@@ -173,10 +173,12 @@ def test_constants_that_do_not_fit_their_words():
     model = nn.Sequential(nn.Flatten(), MFLinear(64, 2))
     with torch.no_grad():
         model[1].bias[0] = 100.0
-    with pytest.raises(RecipeError, match="^the bias of layer `1` needs 1[0-9] bits on its grid, and its word has 8$"):
+    with pytest.raises(RecipeError, match=r"^the bias of layer `1` needs 1[0-9] bits on its grid, and its word has 8$"):
         quantize(model, Recipe.from_dict({"bias": 8}), images())
     model = nn.Sequential(nn.Flatten(), SoftThreshold(64, initial=0.5), MFLinear(64, 2))
-    with pytest.raises(RecipeError, match="^a threshold of layer `1` needs [78] bits on its grid, and its word has 3$"):
+    with pytest.raises(
+        RecipeError, match=r"^a threshold of layer `1` needs [78] bits on its grid, and its word has 3$"
+    ):
         quantize(model, Recipe.from_dict({"threshold": 3}), images())
 
 
@@ -187,3 +189,35 @@ def test_an_entrance_quantizer_where_something_else_reads_the_input():
     assert forced.input_quant[0].bits == 6
     pooled = quantize(nn.Sequential(nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16, 2)), Recipe(), images())
     assert pooled.input_quant[0].bits == 8
+
+
+def test_a_clip_brings_its_input_to_one_grid_that_holds_its_bounds():
+    model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU6(), nn.Hardtanh(-1.0, 1.0), nn.Flatten(), nn.Linear(144, 2))
+    network = quantize(settled(model), Recipe.from_dict({"per_channel": True}), images() * 40).model
+    assert not network[1].input_quant.signed
+    assert float(network[1].input_quant.scale) == 2.0**-5
+    assert (network[2].input_quant.signed, float(network[2].input_quant.scale)) == (False, 2.0**-7)
+
+
+def test_a_layer_that_the_recipe_names_gets_a_quantizer_behind_it():
+    model = nn.Sequential(nn.Flatten(), MFLinear(64, 2), nn.Identity(), nn.ReLU())
+    network = quantize(settled(model), Recipe.from_dict({"layers": {"2": {"activation": 5}}}), images())
+    assert isinstance(network.model[2], nn.Identity)
+    assert network.model[2].result_quant.bits == 5
+    assert not hasattr(network.model[3], "result_quant")
+    values = network.model[:3](images()) / network.model[2].result_quant.scale
+    assert torch.equal(values, values.round())
+    assert float(values.detach().abs().max()) <= 16
+
+
+def test_grids_other_than_split():
+    shared = nn.Sequential(nn.Flatten(), MFLinear(64, 3, grid="shared"))
+    layer = quantize(shared, Recipe(), images()).model[1]
+    assert float(layer.input_quant.scale) == float(layer.weight_scale)
+    for grid in ("shared", "aligned"):
+        refused(
+            RecipeError,
+            f"`per_channel` of layer `1` must be false, because its MF product has the grid {grid}",
+            nn.Sequential(nn.Flatten(), MFLinear(64, 3, grid=grid)),
+            {"per_channel": True},
+        )

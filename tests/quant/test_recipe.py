@@ -85,7 +85,7 @@ def test_a_pattern_that_matches_nothing_names_a_close_layer():
     assert str(caught.value) == "`layers.body.product` matches no layer of the network; did you mean `body.1.product`?"
     recipe = Recipe.from_dict({"layers": {"xyz": {"weight": 4}}})
     with pytest.raises(
-        RecipeError, match="^`layers.xyz` matches no layer of the network; it has `body`, `body.1`, `head`$"
+        RecipeError, match=r"^`layers.xyz` matches no layer of the network; it has `body`, `body.1`, `head`$"
     ):
         recipe.check(["body.1", "head"])
 
@@ -93,5 +93,5 @@ def test_a_pattern_that_matches_nothing_names_a_close_layer():
 def test_a_recipe_that_cannot_be_read(tmp_path):
     with pytest.raises(RecipeError, match=r"^the recipe `.*none.toml` cannot be read: .*No such file"):
         Recipe.from_toml(tmp_path / "none.toml")
-    with pytest.raises(RecipeError, match="^the recipe is no TOML: "):
+    with pytest.raises(RecipeError, match=r"^the recipe is no TOML: "):
         Recipe.from_toml("weight = \n")

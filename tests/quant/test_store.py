@@ -34,21 +34,21 @@ def test_files_that_are_no_quantized_network(tmp_path):
     with pytest.raises(ModelError, match=r"^the quantized network `.*cut` cannot be read: "):
         load(tmp_path / "cut", model)
     save_file({"a": torch.zeros(2)}, tmp_path / "other")
-    with pytest.raises(ModelError, match="is no quantized network of this version of mfsim$"):
+    with pytest.raises(ModelError, match=r"is no quantized network of this version of mfsim$"):
         load(tmp_path / "other", model)
 
 
 def test_another_architecture_is_refused(tmp_path):
     network = quantize(fold(settled(NETWORKS["mf-mlp"]()), images(2)), Recipe(), images())
     path = save(network, tmp_path / "quantized.safetensors")
-    with pytest.raises(ModelError, match="does not suit the model: "):
+    with pytest.raises(ModelError, match=r"does not suit the model: "):
         load(path, NETWORKS["wht-cnn"]())
-    with pytest.raises(ModelError, match="does not suit the model: "):
+    with pytest.raises(ModelError, match=r"does not suit the model: "):
         load(path, NETWORKS["residual"]())
 
 
 def test_a_folder_that_is_not_there_leaves_nothing_behind(tmp_path):
     network = quantize(fold(settled(NETWORKS["mf-mlp"]()), images(2)), Recipe(), images())
-    with pytest.raises(MfsimError, match="cannot be written: No such file or directory$"):
+    with pytest.raises(MfsimError, match=r"cannot be written: No such file or directory$"):
         save(network, tmp_path / "missing" / "quantized.safetensors")
     assert not list(tmp_path.iterdir())

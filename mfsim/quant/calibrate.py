@@ -1,0 +1,123 @@
+"""Calibration: scales from what the float network was seen to do, and constants that must fit their words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import nn
+
+from mfsim.errors import RecipeError
+from mfsim.nn import WHTLayer
+from mfsim.ops.wht import norm_exponent
+from mfsim.quant.layers import QuantProduct
+from mfsim.quant.observe import Observed
+from mfsim.quant.quantizers import ActivationQuant
+from mfsim.quant.recipe import LayerRecipe, Recipe
+from mfsim.quant.scales import Partner, choose_exponent, weight_exponents
+from mfsim.quant.transforms import QuantHardtanh, QuantizedNetwork, QuantSoftThreshold, Requantized
+
+HEADROOM = 1
+"""Octaves that an output's word holds beyond what calibration saw, so that no unseen logit saturates."""
+
+
+def set_scale(
+    quantizer: ActivationQuant, seen: Observed, method: str, headroom: int = 0, partner: Partner | None = None
+) -> None:
+    """Set the scale of `quantizer` for the values in `seen`, `headroom` octaves coarser than chosen."""
+    lo, hi = (
+        (-(1 << (quantizer.bits - 1)), (1 << (quantizer.bits - 1)) - 1)
+        if quantizer.signed
+        else (0, (1 << quantizer.bits) - 1)
+    )
+    exponent = choose_exponent(seen.values, lo, hi, method, seen.largest, partner)
+    exponent = -(quantizer.bits - 1) if exponent is None else exponent + headroom
+    quantizer.scale.fill_(2.0**exponent)
+
+
+@torch.no_grad()
+def calibrate(
+    network: QuantizedNetwork,
+    recipe: Recipe,
+    seen: Mapping[str, Observed],
+    outputs: list[Observed],
+    entrances: list[Observed],
+) -> None:
+    """Fill in every scale of `network` from what its float form has been seen to do.
+
+    `seen` is for each layer that was replaced, `outputs` and `entrances` for the ends of the network.
+    """
+    for path, found in seen.items():
+        layer, words = network.model.get_submodule(path), recipe.layer(path)
+        if isinstance(layer, QuantProduct):
+            _calibrate_product(layer, words, found)
+        elif isinstance(layer, QuantHardtanh):
+            set_scale(layer.input_quant, Observed(0.0, min(found.largest, layer.largest), [np.zeros(1)]), "max")
+        elif isinstance(layer, ActivationQuant):
+            set_scale(layer, found, words.calibration)
+        elif isinstance(layer, Requantized):
+            set_scale(layer.result_quant, found, words.calibration)
+        elif layer.input_quant is not None:
+            set_scale(layer.input_quant, found, words.calibration)
+    for path, layer in network.model.named_modules():
+        if isinstance(layer, QuantSoftThreshold):
+            layer.threshold_quant.scale.copy_(_scale_into(network.model, path, layer))
+    for quantizer, found in zip(network.output_quant, outputs, strict=True):
+        set_scale(quantizer, found, "max", HEADROOM)
+    for quantizer, found in zip(network.input_quant, entrances, strict=False):
+        set_scale(quantizer, found, recipe.defaults.calibration)
+
+
+def _calibrate_product(layer: QuantProduct, words: LayerRecipe, found: Observed) -> None:
+    weight = layer.weight.detach().numpy()
+    if layer.multiplies:
+        x_partner = w_partner = None
+    else:
+        zero = layer.geometry["sign_zero"]
+        x_partner = Partner(float(np.mean(weight.astype(np.float64) ** 2)), zero)
+        w_partner = Partner(float(np.mean(found.values**2)), zero)
+    set_scale(layer.input_quant, found, words.calibration, partner=x_partner)
+    exponents = weight_exponents(weight, words.weight, words.per_channel, words.calibration, w_partner)
+    scales = torch.from_numpy(np.asarray(np.ldexp(np.float32(1), exponents)))
+    layer.weight_scale.copy_(scales.reshape(layer.weight_scale.shape))
+    if layer.geometry.get("grid") == "shared":
+        coarser = torch.maximum(layer.input_quant.scale, layer.weight_scale)
+        layer.input_quant.scale.copy_(coarser)
+        layer.weight_scale.copy_(coarser)
+
+
+def _scale_into(model: nn.Module, path: str, layer: QuantSoftThreshold) -> torch.Tensor:
+    """Return the scale of the input of a soft threshold: its own quantizer's, or that behind the transform in front."""
+    if layer.input_quant is not None:
+        return layer.input_quant.scale
+    around = model.get_submodule(path.rpartition(".")[0])
+    transform = around.transform
+    return around.entry.scale * 2.0 ** norm_exponent(transform_bits(around), transform.norm, int(transform.inverse))
+
+
+def transform_bits(around: WHTLayer) -> int:
+    """Return log2 of the product of the transformed lengths: the bits that the transform adds."""
+    return sum((around.transform.block or n).bit_length() - 1 for n in around.padded)
+
+
+@torch.no_grad()
+def check_constants(network: QuantizedNetwork) -> None:
+    """Raise `RecipeError` for a bias or threshold that its word cannot hold.
+
+    A threshold in its proved word is at least as large as anything it meets where it saturates, so
+    that nothing changes.
+    """
+    for path, layer in network.model.named_modules():
+        if isinstance(layer, QuantProduct) and layer.bias is not None:
+            _check_word(f"the bias of layer `{path}`", layer.bias, layer.accumulator_scale(), layer.words.bias, True)
+        elif isinstance(layer, QuantSoftThreshold) and not layer.proved:
+            quantizer = layer.threshold_quant
+            _check_word(f"a threshold of layer `{path}`", layer.weight, quantizer.scale, quantizer.bits, False)
+
+
+def _check_word(what: str, values: torch.Tensor, scale: torch.Tensor, bits: int, signed: bool) -> None:
+    largest = int(torch.round((values.double() / scale).abs().max()))
+    needed = largest.bit_length() + int(signed)
+    if needed > bits:
+        raise RecipeError(f"{what} needs {needed} bits on its grid, and its word has {bits}")

@@ -1,0 +1,107 @@
+"""Where quantizers go: which layer of a network is replaced by what.
+
+A quantized layer stands at the path of the float one. Weights, WHT, soft thresholds and clips get
+quantizers; everything that is exact on codes (ReLU, max pooling, layout, padding, additions) stays
+as it is, and anything else is refused by name, so that nothing is left out in silence. A layer that
+stays gets a quantizer behind it if the recipe names it: a residual addition needs one scale for all
+channels, which neither weights by channel nor a `Shift` leave. A `WHTLayer` has one quantizer at its
+entry, which transform and residual share, one in front of its product, and one in front of the
+inverse transform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from torch import nn
+
+from mfsim.errors import UnsupportedOpError
+from mfsim.nn import WHT, AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d, SoftThreshold, WHTLayer
+from mfsim.quant.fold import BATCH_NORMS, replace_module
+from mfsim.quant.layers import PRODUCTS, Words
+from mfsim.quant.quantizers import ActivationQuant
+from mfsim.quant.transforms import QuantHardtanh, QuantizedNetwork, QuantSoftThreshold, QuantWHT, requantized
+
+EXACT = (
+    nn.Identity,
+    nn.ReLU,
+    nn.MaxPool2d,
+    nn.Flatten,
+    nn.Unflatten,
+    nn.ZeroPad2d,
+    nn.PixelShuffle,
+    nn.PixelUnshuffle,
+    nn.Dropout,
+    nn.Dropout1d,
+    nn.Dropout2d,
+    AvgPool2d,
+    GlobalAvgPool2d,
+    Shift,
+)
+"""Layers that are exact on codes and stay as they are."""
+OTHERS = {
+    "QuantHardtanh": QuantHardtanh,
+    "QuantSoftThreshold": QuantSoftThreshold,
+    "QuantWHT": QuantWHT,
+    "Requantized": requantized,
+}
+"""What makes the quantized layers that have no weights, by the kind of their site."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A layer that is replaced: its kind names the quantized layer, `options` are its other arguments."""
+
+    path: str
+    kind: str
+    options: Mapping[str, object]
+
+    def build(self, layer: nn.Module) -> nn.Module:
+        """Return the quantized layer for the float `layer`."""
+        options = dict(self.options)
+        products = {quantized.__name__: quantized for quantized in PRODUCTS.values()}
+        if self.kind in products:
+            return products[self.kind](layer, Words(**options))
+        if self.kind == "ActivationQuant":
+            return ActivationQuant(**options)
+        return OTHERS[self.kind](layer, **options)
+
+
+def leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module, nn.Module | None]]:
+    """Yield (path, layer, enclosing WHTLayer or None) for every module without children."""
+    for path, module in model.named_modules():
+        if not any(True for _ in module.children()):
+            parent = model.get_submodule(path.rpartition(".")[0]) if path else None
+            yield path, module, parent if isinstance(parent, WHTLayer) else None
+
+
+def quantized_kind(path: str, layer: nn.Module, around: WHTLayer | None, named: bool) -> str:
+    """Return the kind of what replaces `layer`, or "" where it stays; refuse what cannot be quantized."""
+    name = path.rpartition(".")[2]
+    if around is not None and name == "entry":
+        return "ActivationQuant"
+    if around is not None and name == "transform":
+        return ""
+    if type(layer) in PRODUCTS:
+        return PRODUCTS[type(layer)].__name__
+    if isinstance(layer, WHT):
+        return "QuantWHT"
+    if isinstance(layer, SoftThreshold):
+        return "QuantSoftThreshold"
+    if isinstance(layer, nn.Hardtanh):
+        return "QuantHardtanh"
+    if isinstance(layer, EXACT):
+        return "Requantized" if named else ""
+    kind = type(layer).__name__
+    if isinstance(layer, (*BATCH_NORMS, ShiftBatchNorm1d)):
+        raise UnsupportedOpError(f"layer `{path}` ({kind}) must be folded before quantization; call fold first")
+    known = ", ".join(k.__name__ for k in (*PRODUCTS, WHT, SoftThreshold, nn.Hardtanh, nn.ReLU6, *EXACT))
+    raise UnsupportedOpError(f"layer `{path}` ({kind}) cannot be quantized; the layers that can are {known}")
+
+
+def assemble(model: nn.Module, sites: list[Site], outputs: int, output_bits: int) -> QuantizedNetwork:
+    """Return `model` with its layers at `sites` replaced, and quantizers behind it; scales are still to be filled in."""
+    for site in sites:
+        model = replace_module(model, site.path, site.build(model.get_submodule(site.path)))
+    return QuantizedNetwork(model, tuple(sites), outputs, output_bits)
