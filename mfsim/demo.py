@@ -19,6 +19,8 @@ from mfsim.run import RunFolder, make_folder
 from mfsim.settings import Settings
 
 DATA = "digits"
+REFERENCES = 512
+"""More than the test set has: all of it is computed from the definitions of the ops as well."""
 LARGEST_LOSS = 0.01
 """Accuracy that the integer program may lose against float."""
 

@@ -5,7 +5,7 @@ This is what the simulator has to equal. It shares no line with a kernel and no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -15,16 +15,13 @@ from mfsim.ops.op import objects
 from mfsim.program import Program
 
 
-def run_reference(
-    program: Program, inputs: Mapping[str, np.ndarray], progress: Callable[[int, int], None] | None = None
-) -> dict[str, np.ndarray]:
+def run_reference(program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the output codes of `program` for `inputs`, computed from the definition of each op.
 
     Parameters
     ----------
     program : the integer program.
     inputs : codes of each input, integer arrays [N, ...]; the batch N must be at least 1.
-    progress : called with (nodes done, all nodes).
 
     Returns
     -------
@@ -50,6 +47,4 @@ def run_reference(
         for name in node.inputs:
             if last_use[name] == step and name not in program.outputs:
                 values.pop(name, None)
-        if progress is not None:
-            progress(step + 1, len(program.nodes))
     return {name: np.array(values[name], dtype=np.int64) for name in program.outputs}

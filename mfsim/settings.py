@@ -28,7 +28,7 @@ class Settings:
     seed: int = 0
     quantized_epochs: int = 10
     quantized_learning_rate: float = 0.001
-    reference_samples: int = 4
+    reference_samples: int = 32
 
 
 DEFAULTS = Settings()

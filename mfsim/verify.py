@@ -35,6 +35,7 @@ from mfsim.train import logits
 ERROR_SAMPLES = 1024
 """Samples whose layers are compared with float; all tensors of a batch are kept for that."""
 BATCH = 64
+REFERENCE_BATCH = 16
 
 Progress = Callable[[str, int, int], None]
 
@@ -130,9 +131,7 @@ def simulate_step(
         *_integer_realisations(run, program, codes, result),
     ]
     if references:
-        first = {name: values[:references] for name, values in result.outputs.items()}
-        expected = run_reference(program, {program.inputs[0]: codes[:references]}, _part("reference", progress))
-        pairs.append(compare_codes("simulator = definition of each op", first, expected))
+        pairs.append(_reference(program, codes[:references], result, progress))
     found = Verification(
         len(split),
         float(np.mean(classes(program, result.output) == split.labels)),
@@ -185,6 +184,17 @@ def _integer_realisations(run: RunFolder, program: Program, codes: np.ndarray, r
         pairs.append(compare_codes(f"simulator = integer.onnx, {_setting(optimise)}", result.outputs, found))
     same = read_integer(path).digest() == program.digest()
     return [*pairs, ParityPair("compiled program = program in integer.onnx, digest", 1, int(not same))]
+
+
+def _reference(program: Program, codes: np.ndarray, result: Simulation, progress: Progress) -> ParityPair:
+    """Compare the simulator with the definitions of the ops, a few samples at a time: Python ints take memory."""
+    parts = []
+    for start in range(0, len(codes), REFERENCE_BATCH):
+        progress("reference", start, len(codes))
+        parts.append(run_reference(program, {program.inputs[0]: codes[start : start + REFERENCE_BATCH]}))
+    expected = {name: np.concatenate([part[name] for part in parts]) for name in program.outputs}
+    first = {name: values[: len(codes)] for name, values in result.outputs.items()}
+    return compare_codes("simulator = definition of each op", first, expected)
 
 
 def _errors(run: RunFolder, program: Program, images: np.ndarray, codes: np.ndarray, progress: Progress) -> ErrorReport:

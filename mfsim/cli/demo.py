@@ -15,6 +15,11 @@ Out = Annotated[pathlib.Path, typer.Option(help="Folder of the report and of one
 Epochs = Annotated[int, typer.Option(min=1, help="Epochs of float training.")]
 
 
+def shown_as(column: str, value: object) -> object:
+    """Return an accuracy as percent, anything else as it is."""
+    return f"{value:.2%}" if column.endswith("accuracy") and isinstance(value, float) else value
+
+
 def command(
     out: Out = pathlib.Path("runs/demo"),
     epochs: Epochs = DEFAULTS.epochs,
@@ -24,7 +29,7 @@ def command(
 ) -> None:
     """Train, quantize, export, check, compile, simulate and count four networks on digits, and report."""
     with session(json, debug) as shown:
-        from mfsim.demo import run_demo
+        from mfsim.demo import REFERENCES, run_demo
         from mfsim.errors import ParityError
         from mfsim.report import NetworkResult
         from mfsim.report.result import comparison
@@ -41,17 +46,14 @@ def command(
         with shown.stages("demo") as stages:
             demo = run_demo(
                 out,
-                Settings(epochs=epochs, seed=seed),
+                Settings(epochs=epochs, seed=seed, reference_samples=REFERENCES),
                 progress=lambda name, what, done, total: stages(f"{name}, {what}", done, total),
                 finished=finished,
             )
         table = comparison(list(demo.results))
-        names = [str(row[0]) for row in table.rows]
-        shown.table(
-            "One sample, four networks",
-            ("", *names),
-            [(c.replace("_", " "), *(row[k] for row in table.rows)) for k, c in enumerate(table.columns) if k],
-        )
+        columns = [[shown_as(name, row[k]) for row in table.rows] for k, name in enumerate(table.columns)]
+        rows = [(name.replace("_", " "), *cells) for name, cells in zip(table.columns, columns, strict=True)]
+        shown.table("One sample, four networks", rows[0], rows[1:])
         shown.result(report=str(demo.page), shortfalls=list(demo.shortfalls), networks=table.records())
         shown.say(f"report: {demo.page}")
         if demo.shortfalls:
