@@ -9,10 +9,11 @@ made from its old result. Bit-true verification has a file of its own, `mfsim/ve
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -45,6 +46,17 @@ Progress = Callable[[str, int, int], None]
 
 CALIBRATION = 512
 """Training images that choose the scales of activations."""
+
+
+@contextlib.contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Let torch use `count` threads in the body."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -97,16 +109,17 @@ def train_step(
         load_checkpoint(network, checkpoint)
         training = {"checkpoint": pathlib.Path(checkpoint).name}
     else:
-        history = fit(
-            network,
-            dataset.train,
-            dataset.validation,
-            epochs=settings.epochs,
-            learning_rate=settings.learning_rate,
-            batch_size=settings.batch_size,
-            seed=settings.seed,
-            progress=_epochs("train", progress),
-        )
+        with torch_threads(settings.threads):
+            history = fit(
+                network,
+                dataset.train,
+                dataset.validation,
+                epochs=settings.epochs,
+                learning_rate=settings.learning_rate,
+                batch_size=settings.batch_size,
+                seed=settings.seed,
+                progress=_epochs("train", progress),
+            )
         training = {
             "epochs": settings.epochs,
             "learning_rate": settings.learning_rate,
@@ -180,16 +193,17 @@ def quantize_step(
         "after_calibration": accuracy(network, dataset.validation),
     }
     if settings.quantized_epochs:
-        history = quant.finetune(
-            network,
-            dataset.train,
-            dataset.validation,
-            epochs=settings.quantized_epochs,
-            learning_rate=settings.quantized_learning_rate,
-            batch_size=settings.batch_size,
-            seed=settings.seed,
-            progress=_epochs("quantize", progress),
-        )
+        with torch_threads(settings.threads):
+            history = quant.finetune(
+                network,
+                dataset.train,
+                dataset.validation,
+                epochs=settings.quantized_epochs,
+                learning_rate=settings.quantized_learning_rate,
+                batch_size=settings.batch_size,
+                seed=settings.seed,
+                progress=_epochs("quantize", progress),
+            )
         about |= {"learning_rate": settings.quantized_learning_rate, "best_epoch": history.best.number}
     about["validation_accuracy"] = accuracy(network, dataset.validation)
     run.forget_from("quantize")

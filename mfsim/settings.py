@@ -18,6 +18,8 @@ class Settings:
     seed : of the first weights and of the order of the images.
     quantized_epochs : of quantization-aware training; 0 is post-training quantization.
     quantized_learning_rate : the highest one.
+    threads : of torch while it trains. One is quickest for small networks, and with one the weights do not
+        depend on how many cores a machine has.
     reference_samples : test samples that are computed from the definitions of the ops as well, which
         is slow.
     """
@@ -28,6 +30,7 @@ class Settings:
     seed: int = 0
     quantized_epochs: int = 10
     quantized_learning_rate: float = 0.001
+    threads: int = 1
     reference_samples: int = 32
 
 

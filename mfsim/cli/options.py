@@ -22,3 +22,6 @@ Checkpoint = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Samples at a time.")]
 Rate = Annotated[float, typer.Option(min=0.0, help="Highest learning rate.")]
+TorchThreads = Annotated[
+    int, typer.Option("--threads", min=1, help="Threads of torch; one is quickest for small networks.")
+]

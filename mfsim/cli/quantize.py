@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, Rate, Seed
+from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, Rate, Seed, TorchThreads
 from mfsim.cli.session import session
 from mfsim.settings import DEFAULTS, Settings
 
@@ -38,6 +38,7 @@ def command(
     learning_rate: Rate = DEFAULTS.quantized_learning_rate,
     batch_size: BatchSize = DEFAULTS.batch_size,
     seed: Seed = DEFAULTS.seed,
+    threads: TorchThreads = DEFAULTS.threads,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -52,7 +53,11 @@ def command(
         from mfsim.run import RunFolder
 
         settings = Settings(
-            quantized_epochs=epochs, quantized_learning_rate=learning_rate, batch_size=batch_size, seed=seed
+            quantized_epochs=epochs,
+            quantized_learning_rate=learning_rate,
+            batch_size=batch_size,
+            seed=seed,
+            threads=threads,
         )
         chosen = Recipe.from_toml(recipe) if recipe is not None else Recipe()
         if model is not None and out is not None:

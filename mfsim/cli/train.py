@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, Rate, Seed
+from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, Rate, Seed, TorchThreads
 from mfsim.cli.session import session
 from mfsim.settings import DEFAULTS, Settings
 
@@ -26,6 +26,7 @@ def command(
     learning_rate: Rate = DEFAULTS.learning_rate,
     batch_size: BatchSize = DEFAULTS.batch_size,
     seed: Seed = DEFAULTS.seed,
+    threads: TorchThreads = DEFAULTS.threads,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -34,7 +35,9 @@ def command(
         from mfsim.pipeline import train_step
         from mfsim.run import RunFolder
 
-        settings = Settings(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed)
+        settings = Settings(
+            epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed, threads=threads
+        )
         run = RunFolder.create(out)
         with shown.stages(model) as stages:
             about = train_step(run, model, data, settings, checkpoint=checkpoint, progress=stages)
