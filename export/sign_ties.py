@@ -4,7 +4,8 @@ An MF product jumps where an operand passes zero. Torch and ONNX Runtime sum in 
 operand that is zero up to rounding may have another sign in each, and all that follows differs for a
 reason that no exporter can cure. The operands of every MF node are compared in graph order, with a
 float64 run of the torch model as judge of what is within rounding: in the first layer whose signs
-differ, each of those operands must be at most `NEAR_ZERO` of the layer's largest one.
+differ, each of those operands must be at most `NEAR_ZERO` of the layer's largest one, over these
+samples and the first `REFERENCE` of all.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from mfsim.export.layers import layer_of, with_outputs
 from mfsim.export.runtime import run, session
 
 NEAR_ZERO = 1e-5
+REFERENCE = 32
 MF_OPS = ("MFConv", "MFMatMul", "MFMul")
 
 
@@ -42,29 +44,26 @@ def sign_ties(
     nodes = [(layer_of(node), node.input[0]) for node in model.graph.node if node.op_type in MF_OPS]
     if not samples or not nodes:
         return ()
-    chosen = tuple(x[list(samples)] for x in inputs)
+    chosen = tuple(torch.cat([x[list(samples)], x[:REFERENCE]]) for x in inputs)
     runtime = session(with_outputs(model, [name for _, name in nodes if name not in _inputs(model)]), optimise)
     values = run(runtime, dict(zip(_inputs(model), (x.numpy() for x in chosen), strict=True)))
     values |= dict(zip(_inputs(model), (x.numpy() for x in chosen), strict=True))
     layers = [layer for layer, _ in nodes]
     single = _operands(module, chosen, layers)
     double = _operands(copy.deepcopy(module).double(), tuple(x.double() for x in chosen), layers)
-    return tuple(
-        sample
-        for k, sample in enumerate(samples)
-        if _is_tie([(values[name][k], single[layer][k], double[layer][k]) for layer, name in nodes if layer in single])
-    )
+    operands = [(values[name], single[layer], double[layer]) for layer, name in nodes if layer in single]
+    return tuple(sample for k, sample in enumerate(samples) if _is_tie(operands, k))
 
 
 def _inputs(model: onnx.ModelProto) -> list[str]:
     return [value.name for value in model.graph.input]
 
 
-def _is_tie(operands: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> bool:
+def _is_tie(operands: list[tuple[np.ndarray, np.ndarray, np.ndarray]], sample: int) -> bool:
     for runtime, single, double in operands:
-        differ = np.sign(runtime) != np.sign(single)
+        differ = np.sign(runtime[sample]) != np.sign(single[sample])
         if differ.any():
-            return bool((np.abs(double[differ]) <= NEAR_ZERO * np.abs(double).max()).all())
+            return bool((np.abs(double[sample][differ]) <= NEAR_ZERO * np.abs(double).max()).all())
     return False
 
 
