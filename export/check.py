@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import onnx
@@ -150,6 +151,7 @@ def _code_parity(
 ) -> CodeParity:
     found = _runtime_outputs(model, inputs, expected, optimise, batch_size)
     compared = mismatches = worst = 0
+    quantizer: Any
     for values, wanted, quantizer in zip(found, expected, quantized.output_quant, strict=True):
         difference = np.abs(values.astype(np.float64) - wanted) / float(quantizer.scale)
         compared += difference.size

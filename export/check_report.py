@@ -100,11 +100,11 @@ def reasons(report: CheckReport) -> tuple[str, ...]:
             found.append(
                 f"{where} has {len(parity.ties)} sign ties in {parity.samples} samples; {limits.sign_ties:.2%} are allowed"
             )
-    for parity in report.codes:
-        if parity.mismatches > limits.code_mismatches:
+    for codes in report.codes:
+        if codes.mismatches > limits.code_mismatches:
             found.append(
-                f"model.onnx with optimisations {'on' if parity.optimised else 'off'} differs from the quantized model "
-                f"in {parity.mismatches} of {parity.compared} output codes, by up to {parity.worst} LSB"
+                f"model.onnx with optimisations {'on' if codes.optimised else 'off'} differs from the quantized model "
+                f"in {codes.mismatches} of {codes.compared} output codes, by up to {codes.worst} LSB"
             )
     for output in report.outputs:
         top1, sqnr = output.figures.top1, output.figures.sqnr_db

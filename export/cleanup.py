@@ -166,7 +166,8 @@ def _movable(quant: onnx.NodeProto, node: onnx.NodeProto, known: dict[str, np.nd
 
 def _evaluate(node: onnx.NodeProto, values: np.ndarray, known: dict[str, np.ndarray]) -> np.ndarray:
     feeds = {name: known[name] for name in node.input[1:]} | {node.input[0]: values}
-    return np.ascontiguousarray(ReferenceEvaluator(node, opsets={"": OPSET}).run(None, feeds)[0])
+    (result,) = ReferenceEvaluator(node, opsets={"": OPSET}).run(None, feeds)
+    return np.ascontiguousarray(result)
 
 
 def remove_dead(graph: onnx.GraphProto) -> None:

@@ -77,7 +77,7 @@ def _operands(module: nn.Module, inputs: tuple[torch.Tensor, ...], layers: Seque
     for layer in layers:
         if layer in modules:
 
-            def watch(module, arguments, layer=layer):
+            def watch(module: nn.Module, arguments: tuple[torch.Tensor, ...], layer: str = layer) -> None:
                 seen[layer] = arguments[0].numpy()
 
             hooks.append(modules[layer].register_forward_pre_hook(watch))

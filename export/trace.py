@@ -91,6 +91,7 @@ def trace(model: nn.Module, example: tuple[torch.Tensor, ...]) -> onnx.ModelProt
                 raise
             except Exception as error:
                 raise ExportError(f"torch cannot export the model: {_reason(error)}") from error
+    assert program is not None, "without a file name torch returns the program"
     return program.model_proto
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,7 +50,8 @@ def calibrate(
     `seen` is for each layer that was replaced, `outputs` and `entrances` for the ends of the network.
     """
     for path, found in seen.items():
-        layer, words = network.model.get_submodule(path), recipe.layer(path)
+        layer: Any = network.model.get_submodule(path)
+        words = recipe.layer(path)
         if isinstance(layer, QuantProduct):
             _calibrate_product(layer, words, found)
         elif isinstance(layer, QuantHardtanh):
@@ -60,13 +62,14 @@ def calibrate(
             set_scale(layer.result_quant, found, words.calibration)
         elif layer.input_quant is not None:
             set_scale(layer.input_quant, found, words.calibration)
-    for path, layer in network.model.named_modules():
-        if isinstance(layer, QuantSoftThreshold):
-            layer.threshold_quant.scale.copy_(_scale_into(network.model, path, layer))
-    for quantizer, found in zip(network.output_quant, outputs, strict=True):
-        set_scale(quantizer, found, "max", HEADROOM)
-    for quantizer, found in zip(network.input_quant, entrances, strict=False):
-        set_scale(quantizer, found, recipe.defaults.calibration)
+    for path, module in network.model.named_modules():
+        if isinstance(module, QuantSoftThreshold):
+            module.threshold_quant.scale.copy_(_scale_into(network.model, path, module))
+    end: Any
+    for end, found in zip(network.output_quant, outputs, strict=True):
+        set_scale(end, found, "max", HEADROOM)
+    for end, found in zip(network.input_quant, entrances, strict=False):
+        set_scale(end, found, recipe.defaults.calibration)
 
 
 def _calibrate_product(layer: QuantProduct, words: LayerRecipe, found: Observed) -> None:
@@ -91,9 +94,11 @@ def _scale_into(model: nn.Module, path: str, layer: QuantSoftThreshold) -> torch
     """Return the scale of the input of a soft threshold: its own quantizer's, or that behind the transform in front."""
     if layer.input_quant is not None:
         return layer.input_quant.scale
-    around = model.get_submodule(path.rpartition(".")[0])
+    around: Any = model.get_submodule(path.rpartition(".")[0])
     transform = around.transform
-    return around.entry.scale * 2.0 ** norm_exponent(transform_bits(around), transform.norm, int(transform.inverse))
+    gain = 2.0 ** norm_exponent(transform_bits(around), transform.norm, int(transform.inverse))
+    scale: torch.Tensor = around.entry.scale * gain
+    return scale
 
 
 def transform_bits(around: WHTLayer) -> int:

@@ -8,6 +8,9 @@ operation, for what reads the input's own values.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -44,7 +47,9 @@ class _Watch(TorchDispatchMode):
         self.readers: dict[int, set[int]] = {k: set() for k in range(len(inputs))}
         self.bare = False
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
         result = func(*args, **(kwargs or {}))
         sources = [self._ids[id(x)] for x in tree_leaves((args, kwargs)) if id(x) in self._ids]
         if not sources:

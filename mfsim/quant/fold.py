@@ -13,6 +13,7 @@ where no rounding near a sign can hide or feign a difference.
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import torch
 from torch import nn
@@ -114,7 +115,7 @@ def _sources(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> dict[str, st
         if any(True for _ in module.children()):
             continue
 
-        def watch(module, arguments, result, path=path):
+        def watch(module: nn.Module, arguments: tuple[Any, ...], result: Any, path: str = path) -> None:
             if arguments and isinstance(arguments[0], torch.Tensor):
                 sources[path] = made.get(id(arguments[0]), "")
             if isinstance(result, torch.Tensor) and not isinstance(module, PASSING):
@@ -130,9 +131,7 @@ def _sources(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> dict[str, st
     return sources
 
 
-def _product(
-    model: nn.Module, path: str, norm: nn.Module, sources: dict[str, str], kinds: tuple[type, ...]
-) -> nn.Module:
+def _product(model: nn.Module, path: str, norm: nn.Module, sources: dict[str, str], kinds: tuple[type, ...]) -> Any:
     """Return the layer in front of the batch norm at `path`."""
     kind = type(norm).__name__
     if path not in sources:
@@ -150,13 +149,13 @@ def _product(
     raise UnsupportedOpError(f"{kind} `{path}` follows {behind}, so it cannot be folded; it must follow {names}")
 
 
-def _add_to_bias(layer: nn.Module, values: torch.Tensor) -> None:
+def _add_to_bias(layer: Any, values: torch.Tensor) -> None:
     bias = values if layer.bias is None else layer.bias.detach() + values
     layer.bias = nn.Parameter(bias)
 
 
 @torch.no_grad()
-def _fold_batch_norm(model: nn.Module, path: str, norm: nn.Module, sources: dict[str, str]) -> nn.Module:
+def _fold_batch_norm(model: nn.Module, path: str, norm: Any, sources: dict[str, str]) -> nn.Module:
     if norm.running_mean is None:
         raise UnsupportedOpError(f"{type(norm).__name__} `{path}` keeps no running statistics, so it cannot be folded")
     layer = _product(model, path, norm, sources, DENSE)
@@ -180,7 +179,7 @@ def _fold_shift_batch_norm(model: nn.Module, path: str, norm: ShiftBatchNorm1d, 
     return replace_module(model, path, Shift(norm.exponents(), norm.axis).double())
 
 
-def as_pool(path: str, layer: nn.Module) -> nn.Module:
+def as_pool(path: str, layer: Any) -> nn.Module:
     """Return mfsim's pooling layer for torch's at `path` (or one of mfsim's own, as it is)."""
     if isinstance(layer, (AvgPool2d, GlobalAvgPool2d)):
         return layer

@@ -8,7 +8,9 @@ state dict. On codes the sum is exact in float32 while it stays below 2**24 of t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -45,8 +47,10 @@ class QuantProduct(QuantWeightMixin, QuantBiasMixin, nn.Module):
 
     channel_axis = -1
     multiplies = False
+    weight_quant: nn.Module
+    bias_quant: nn.Module
 
-    def __init__(self, layer: nn.Module, words: Words) -> None:
+    def __init__(self, layer: Any, words: Words) -> None:
         nn.Module.__init__(self)
         self.words = words
         self.weight = nn.Parameter(layer.weight.detach().clone())
@@ -55,10 +59,10 @@ class QuantProduct(QuantWeightMixin, QuantBiasMixin, nn.Module):
         shape = (len(self.weight), *[1] * (self.weight.ndim - 1)) if words.per_channel else ()
         QuantWeightMixin.__init__(self, WeightWord.let(bit_width=words.weight, scale=torch.ones(shape)))
         QuantBiasMixin.__init__(self, BiasWord.let(bit_width=words.bias) if self.bias is not None else None)
-        self.geometry = self._geometry(layer)
+        self.geometry: Mapping[str, Any] = self._geometry(layer)
 
     @staticmethod
-    def _geometry(layer: nn.Module) -> dict[str, object]:
+    def _geometry(layer: Any) -> dict[str, Any]:
         return {}
 
     @property
@@ -123,7 +127,7 @@ class QuantConv2d(QuantProduct):
     multiplies = True
 
     @staticmethod
-    def _geometry(layer: nn.Conv2d) -> dict[str, object]:
+    def _geometry(layer: Any) -> dict[str, Any]:
         if layer.padding_mode != "zeros":
             raise UnsupportedOpError(
                 f"`padding_mode` of a quantized convolution must be zeros, not {layer.padding_mode!r}"
@@ -139,7 +143,7 @@ class QuantMFLinear(QuantProduct):
     """`MFLinear` on codes."""
 
     @staticmethod
-    def _geometry(layer: MFLinear) -> dict[str, object]:
+    def _geometry(layer: Any) -> dict[str, Any]:
         return {"form": layer.form, "sign_zero": layer.sign_zero, "grid": layer.grid}
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
@@ -154,7 +158,7 @@ class QuantMFConv2d(QuantProduct):
     channel_axis = -3
 
     @staticmethod
-    def _geometry(layer: MFConv2d) -> dict[str, object]:
+    def _geometry(layer: Any) -> dict[str, Any]:
         names = ("stride", "padding", "dilation", "groups", "form", "sign_zero", "grid")
         return {name: getattr(layer, name) for name in names}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import numpy as np
 import torch
@@ -65,10 +66,10 @@ def quantize(
         for path, (kind, around) in kinds.items()
     ]
     network = assemble(model, sites, len(outputs), recipe.output)
-    bits = recipe.input
-    if bits == AUTO and needs_entrance(network.model, tuple(x[:2] for x in inputs)):
+    bits = recipe.input if isinstance(recipe.input, int) else 0
+    if recipe.input == AUTO and needs_entrance(network.model, tuple(x[:2] for x in inputs)):
         bits = recipe.defaults.activation
-    if bits != AUTO:
+    if bits:
         network.input_quant.extend(ActivationQuant(bits, seen.low < 0) for seen in entrances)
     calibrate(network, recipe, seen, outputs, entrances)
     check_constants(network)
@@ -76,8 +77,8 @@ def quantize(
 
 
 def _options(
-    path: str, layer: nn.Module, kind: str, around: WHTLayer | None, words: LayerRecipe, seen: Observed
-) -> dict[str, object]:
+    path: str, layer: Any, kind: str, around: WHTLayer | None, words: LayerRecipe, seen: Observed
+) -> dict[str, Any]:
     signed = seen.low < 0
     if kind == "QuantHardtanh":
         signed = signed and layer.min_val < 0

@@ -13,6 +13,7 @@ asks the layer; as Brevitas finds export handlers by exact class, `AccumulatorBi
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import torch
 from torch import nn
@@ -49,6 +50,8 @@ __all__ = [
 
 class StoredScale(nn.Module):
     """The scale of a quantizer, as a buffer."""
+
+    scale: torch.Tensor
 
     def __init__(self, scale: torch.Tensor) -> None:
         super().__init__()
@@ -108,7 +111,8 @@ class AccumulatorBiasProxy(BiasQuantProxyFromInjector):
 
     def scale(self) -> torch.Tensor:
         """Return the scale of the accumulator: no axis, or one entry for each output."""
-        return self.tracked_module_list[0].accumulator_scale()
+        scale: torch.Tensor = self.tracked_module_list[0].accumulator_scale()
+        return scale
 
 
 class AccumulatorBiasHandler(BrevitasBiasQuantProxyHandler):
@@ -162,6 +166,7 @@ def stored_scale(proxy: nn.Module) -> torch.Tensor:
     raise TypeError(f"{type(proxy).__name__} has no stored scale")
 
 
-def plain(x: object) -> torch.Tensor:
+def plain(x: Any) -> torch.Tensor:
     """Return the values of a Brevitas tensor, or the tensor itself."""
-    return x if isinstance(x, torch.Tensor) and type(x) is torch.Tensor else getattr(x, "value", x)
+    values: torch.Tensor = getattr(x, "value", x)
+    return values

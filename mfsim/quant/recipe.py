@@ -29,6 +29,7 @@ import pathlib
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from mfsim.errors import RecipeError, did_you_mean
 
@@ -82,7 +83,7 @@ class Recipe:
     """
 
     defaults: LayerRecipe = field(default_factory=LayerRecipe)
-    layers: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    layers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     input: int | str = AUTO
     output: int = 16
 
@@ -99,7 +100,7 @@ class Recipe:
                 raise RecipeError(f"in `layers.{pattern}`: {error}") from None
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, object]) -> Recipe:
+    def from_dict(cls, content: Mapping[str, Any]) -> Recipe:
         """Return the recipe with the keys of the module header; a `RecipeError` names what is wrong."""
         _check_keys(content, KEYS, "")
         layers = content.get("layers", {})
@@ -125,7 +126,7 @@ class Recipe:
 
     def layer(self, path: str) -> LayerRecipe:
         """Return the words of the module at `path`."""
-        changes: dict[str, object] = {}
+        changes: dict[str, Any] = {}
         for pattern, given in self.layers.items():
             if any(fnmatch.fnmatchcase(name, pattern) for name in _with_parents(path)):
                 changes |= given
@@ -139,7 +140,7 @@ class Recipe:
                 hint = did_you_mean(pattern, paths) or f"; it has {', '.join(f'`{p}`' for p in paths[:8])}"
                 raise RecipeError(f"`layers.{pattern}` matches no layer of the network{hint}")
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the keys of the module header, all of them."""
         defaults = {name: getattr(self.defaults, name) for name in LAYER_KEYS}
         layers = {pattern: dict(changes) for pattern, changes in self.layers.items()}

@@ -43,7 +43,8 @@ class Partner:
 
     def signs(self, values: np.ndarray) -> np.ndarray:
         """Return the signs of `values` as the product takes them."""
-        return np.sign(values) + self.sign_zero * (values == 0)
+        signs: np.ndarray = np.sign(values) + self.sign_zero * (values == 0)
+        return signs
 
 
 def squared_error(values: np.ndarray, exponent: int, lo: int, hi: int, partner: Partner | None = None) -> float:

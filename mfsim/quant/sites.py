@@ -11,8 +11,9 @@ inverse transform.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
@@ -40,7 +41,7 @@ EXACT = (
     Shift,
 )
 """Layers that are exact on codes and stay as they are."""
-OTHERS = {
+OTHERS: dict[str, Callable[..., nn.Module]] = {
     "QuantHardtanh": QuantHardtanh,
     "QuantSoftThreshold": QuantSoftThreshold,
     "QuantWHT": QuantWHT,
@@ -55,7 +56,7 @@ class Site:
 
     path: str
     kind: str
-    options: Mapping[str, object]
+    options: Mapping[str, Any]
 
     def build(self, layer: nn.Module) -> nn.Module:
         """Return the quantized layer for the float `layer`."""
@@ -68,7 +69,7 @@ class Site:
         return OTHERS[self.kind](layer, **options)
 
 
-def leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module, nn.Module | None]]:
+def leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module, WHTLayer | None]]:
     """Yield (path, layer, enclosing WHTLayer or None) for every module without children."""
     for path, module in model.named_modules():
         if not any(True for _ in module.children()):

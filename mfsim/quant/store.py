@@ -13,6 +13,7 @@ import os
 import pathlib
 import tempfile
 from dataclasses import asdict
+from typing import Any
 
 import safetensors
 import safetensors.torch
@@ -96,16 +97,16 @@ def load(path: str | os.PathLike[str], model: nn.Module) -> QuantizedNetwork:
     return network.eval()
 
 
-def _rebuild(model: nn.Module, structure: dict[str, object]) -> QuantizedNetwork:
-    for name, layer in list(model.named_modules()):
-        if isinstance(layer, (*BATCH_NORMS, ShiftBatchNorm1d)) and name not in structure["shifts"]:
+def _rebuild(model: nn.Module, structure: dict[str, Any]) -> QuantizedNetwork:
+    for name, module in list(model.named_modules()):
+        if isinstance(module, (*BATCH_NORMS, ShiftBatchNorm1d)) and name not in structure["shifts"]:
             model = replace_module(model, name, nn.Identity())
     for name, (exponents, axis) in structure["shifts"].items():
         model = replace_module(model, name, Shift(exponents, axis))
     for name in structure["pools"]:
         model = replace_module(model, name, as_pool(name, model.get_submodule(name)))
     for name in structure["biases"]:
-        layer = model.get_submodule(name)
+        layer: Any = model.get_submodule(name)
         layer.bias = nn.Parameter(torch.zeros(len(layer.weight)))
     sites = [Site(site["path"], site["kind"], site["options"]) for site in structure["sites"]]
     network = assemble(model, sites, structure["outputs"], structure["output_bits"])

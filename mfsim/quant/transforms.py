@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import torch
 from torch import nn
@@ -53,9 +54,12 @@ class QuantHardtanh(nn.Hardtanh):
 class Requantized(nn.Module):
     """Put in front of a layer's class: the layer, with a quantizer behind it, at the same path."""
 
+    result_quant: ActivationQuant
+
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
         """Return the quantized result."""
-        return self.result_quant(super().forward(*inputs))
+        values: torch.Tensor = self.result_quant(super().forward(*inputs))
+        return values
 
 
 def requantized(layer: nn.Module, bits: int, signed: bool) -> nn.Module:
@@ -63,7 +67,7 @@ def requantized(layer: nn.Module, bits: int, signed: bool) -> nn.Module:
     kind = type(layer)
     layer = copy.deepcopy(layer)
     layer.__class__ = type(f"Requantized{kind.__name__}", (Requantized, kind), {})
-    layer.result_quant = ActivationQuant(bits, signed)
+    layer.add_module("result_quant", ActivationQuant(bits, signed))
     return layer
 
 
@@ -107,7 +111,7 @@ class QuantizedNetwork(nn.Module):
     sites : what was replaced in `model`, as it is saved.
     """
 
-    def __init__(self, model: nn.Module, sites: tuple[object, ...], outputs: int, output_bits: int) -> None:
+    def __init__(self, model: nn.Module, sites: tuple[Any, ...], outputs: int, output_bits: int) -> None:
         super().__init__()
         self.model, self.sites = model, sites
         self.input_quant = nn.ModuleList()
@@ -119,5 +123,7 @@ class QuantizedNetwork(nn.Module):
             inputs = tuple(quantizer(x) for quantizer, x in zip(self.input_quant, inputs, strict=True))
         outputs = self.model(*inputs)
         if isinstance(outputs, torch.Tensor):
-            return self.output_quant[0](outputs)
+            (quantizer,) = self.output_quant
+            quantized: torch.Tensor = quantizer(outputs)
+            return quantized
         return tuple(quantizer(y) for quantizer, y in zip(self.output_quant, outputs, strict=True))

@@ -78,14 +78,14 @@ def test_external_data_beside_the_file_are_read(tmp_path):
 def test_external_data_outside_the_folder_are_not_read(tmp_path):
     (tmp_path / "secret.bin").write_bytes(np.array([3.0, 5.0], dtype=np.float32).tobytes())
     path = external(tmp_path, "../secret.bin")
-    with pytest.raises(ModelError, match="which lies outside the folder of the model$"):
+    with pytest.raises(ModelError, match=r"which lies outside the folder of the model$"):
         session(path)
 
 
 def test_an_op_that_onnx_runtime_does_not_have_is_one_sentence():
     model = doubling()
     model.graph.node[0].op_type = "Nonsense"
-    with pytest.raises(ModelError, match="^ONNX Runtime refuses the model: .*Nonsense") as caught:
+    with pytest.raises(ModelError, match=r"^ONNX Runtime refuses the model: .*Nonsense") as caught:
         session(model)
     assert "\n" not in str(caught.value)
     assert isinstance(model, onnx.ModelProto)
