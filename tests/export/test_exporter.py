@@ -78,6 +78,29 @@ def test_a_residual_of_mf_layers(per_channel):
         assert np.array_equal(run(session(model, optimise), images(30, 4).numpy())["output"], wanted)
 
 
+class TwoByTwo(nn.Module):
+    """Two inputs, two outputs; the second input is read by two layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = MFLinear(8, 4), MFLinear(6, 4), nn.Linear(6, 2)
+
+    def forward(self, left, right):
+        return self.a(left) + self.b(right), self.c(right)
+
+
+def test_several_inputs_and_outputs():
+    left, right = torch.rand(20, 8), torch.rand(20, 6) - 0.5
+    network = quantize(TwoByTwo(), Recipe(), (left, right))
+    assert len(network.input_quant) == len(network.output_quant) == 2
+    model = quantized_model(network, (left, right))
+    assert [value.name for value in model.graph.input] == ["left", "right"]
+    assert {"input_quant.0", "input_quant.1", "output_quant.0", "output_quant.1"} <= {n.name for n in quants(model)}
+    found = run(session(model), {"left": left.numpy(), "right": right.numpy()})
+    for name, wanted in zip(("output_0", "output_1"), network(left, right), strict=True):
+        assert np.array_equal(found[name], wanted.detach().numpy())
+
+
 def test_the_reference_evaluator_of_onnx_runs_the_file_too():
     folded, network = made("wht-cnn")
     for model, module in ((model_file("wht-cnn"), network), (float_file("wht-cnn"), folded)):
