@@ -42,7 +42,9 @@ def _node(op: str, inputs: Sequence[torch.Tensor], attributes: dict, shape: Sequ
 def _choice(name: str, value, allowed: Sequence) -> None:
     if value not in allowed:
         shown = ", ".join(str(a) for a in allowed)
-        raise FormatError(f"`{name}` must be one of {shown}, not {value!r}{did_you_mean(str(value), map(str, allowed))}")
+        raise FormatError(
+            f"`{name}` must be one of {shown}, not {value!r}{did_you_mean(str(value), map(str, allowed))}"
+        )
 
 
 def mf_attributes(form: str, sign_zero: int, grid: str) -> dict:
@@ -88,7 +90,9 @@ def _window_size(x: torch.Tensor, kernel, strides, pads, dilations=(1, 1)) -> li
         span = dilations[k] * (kernel[k] - 1) + 1
         padded = x.shape[2 + k] + pads[k] + pads[2 + k]
         if padded < span:
-            raise ShapeError(f"a window of {span} does not fit the padded plane of {padded} of an input {tuple(x.shape)}")
+            raise ShapeError(
+                f"a window of {span} does not fit the padded plane of {padded} of an input {tuple(x.shape)}"
+            )
         sizes.append((padded - span) // strides[k] + 1)
     return sizes
 
@@ -176,7 +180,9 @@ def _mf(product, x: torch.Tensor, w: torch.Tensor, form: str, zero: int) -> torc
     return product(x, signs[1]) + product(signs[0], w)
 
 
-def mf_mul(x: torch.Tensor, w: torch.Tensor, *, form: str = "ef", sign_zero: int = 0, grid: str = "split") -> torch.Tensor:
+def mf_mul(
+    x: torch.Tensor, w: torch.Tensor, *, form: str = "ef", sign_zero: int = 0, grid: str = "split"
+) -> torch.Tensor:
     """Return the MF operator in place of x * w, element by element, with broadcasting.
 
     `form` ef is sign(w) x + sign(x) w; abs is sign(w) |x| + sign(x) |w|. `sign_zero` (0 or 1) is the
@@ -188,7 +194,9 @@ def mf_mul(x: torch.Tensor, w: torch.Tensor, *, form: str = "ef", sign_zero: int
     return _mf(torch.mul, x, w, form, sign_zero)
 
 
-def mf_matmul(x: torch.Tensor, w: torch.Tensor, *, form: str = "ef", sign_zero: int = 0, grid: str = "split") -> torch.Tensor:
+def mf_matmul(
+    x: torch.Tensor, w: torch.Tensor, *, form: str = "ef", sign_zero: int = 0, grid: str = "split"
+) -> torch.Tensor:
     """Return the matrix product of x [..., K] and w with the MF operator as multiplication.
 
     `w` is [K, O], or [..., K, O] with the leading axes of x [..., M, K]. Options as in `mf_mul`.
@@ -249,7 +257,10 @@ def shift(x: torch.Tensor, gain: torch.Tensor) -> torch.Tensor:
 
 
 def sum_pool2d(
-    x: torch.Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0
+    x: torch.Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
 ) -> torch.Tensor:
     """Return the mean of each window of x [N, C, H, W]: its sum, on a scale divided by the area.
 
@@ -272,7 +283,12 @@ def sum_pool2d(
 
 
 def accumulator(
-    x: torch.Tensor, scale: torch.Tensor | float, bit_width: torch.Tensor | int, *, overflow: str = "saturate", signed: bool = True
+    x: torch.Tensor,
+    scale: torch.Tensor | float,
+    bit_width: torch.Tensor | int,
+    *,
+    overflow: str = "saturate",
+    signed: bool = True,
 ) -> torch.Tensor:
     """Return x, whose values are integers times `scale`, as a word of `bit_width` bits holds it.
 

@@ -9,13 +9,17 @@ from mfsim.errors import ShapeError
 from mfsim.nn import functional
 
 
-def initial_weight(*shape: int) -> nn.Parameter:
-    """Return weights drawn from a normal distribution of standard deviation 1/2.
+INITIAL = 0.03
+"""Standard deviation of fresh weights.
 
-    An MF term adds x and w instead of scaling one with the other, so weights as large as the
-    normalised activations around them make both parts matter, however many terms are summed.
-    """
-    return nn.Parameter(torch.randn(*shape) / 2)
+Small against a few steps of training, so that a wrong sign turns early: on digits 0.02 to 0.05 reached 98
+to 99 %, 0.2 and 0.5 (with which the two parts of a sum are about equal at first) 96 to 98 %.
+"""
+
+
+def initial_weight(*shape: int) -> nn.Parameter:
+    """Return fresh normally distributed weights of standard deviation `INITIAL`."""
+    return nn.Parameter(torch.randn(*shape) * INITIAL)
 
 
 class MFLinear(nn.Module):
@@ -42,11 +46,20 @@ class MFLinear(nn.Module):
     """
 
     def __init__(
-        self, in_features: int, out_features: int, bias: bool = True, *, form: str = "ef", sign_zero: int = 0, grid: str = "split"
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        *,
+        form: str = "ef",
+        sign_zero: int = 0,
+        grid: str = "split",
     ) -> None:
         super().__init__()
         if in_features < 1 or out_features < 1:
-            raise ShapeError(f"`in_features` and `out_features` must be at least 1, not {in_features} and {out_features}")
+            raise ShapeError(
+                f"`in_features` and `out_features` must be at least 1, not {in_features} and {out_features}"
+            )
         functional.mf_attributes(form, sign_zero, grid)
         self.in_features, self.out_features = in_features, out_features
         self.form, self.sign_zero, self.grid = form, sign_zero, grid

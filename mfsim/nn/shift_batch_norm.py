@@ -67,7 +67,9 @@ class ShiftBatchNorm1d(nn.Module):
         axes = [k for k in range(x.ndim) if k != x.ndim + self.axis]
         count = x.numel() // self.features
         if count < 2:
-            raise ShapeError(f"batch norm in training needs more than one value for each channel, not x {tuple(x.shape)}")
+            raise ShapeError(
+                f"batch norm in training needs more than one value for each channel, not x {tuple(x.shape)}"
+            )
         variance, mean = torch.var_mean(x, axes, correction=0)
         with torch.no_grad():
             self.running_mean.lerp_(mean, self.momentum)
@@ -91,7 +93,9 @@ class ShiftBatchNorm1d(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the normalised x."""
         if x.ndim < 1 - self.axis or x.shape[self.axis] != self.features:
-            raise ShapeError(f"a batch norm of {self.features} channels along axis {self.axis} does not suit x {tuple(x.shape)}")
+            raise ShapeError(
+                f"a batch norm of {self.features} channels along axis {self.axis} does not suit x {tuple(x.shape)}"
+            )
         if not self.training:
             offset = self.offset - self.gain * self.running_mean
             return functional.shift(x, along(self.gain, self.axis)) + along(offset, self.axis)

@@ -44,7 +44,9 @@ class SoftThreshold(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the thresholded x."""
         if self.size != 1 and (x.ndim < -self.axis or x.shape[self.axis] != self.size):
-            raise ShapeError(f"a soft threshold of {self.size} entries along axis {self.axis} does not suit x {tuple(x.shape)}")
+            raise ShapeError(
+                f"a soft threshold of {self.size} entries along axis {self.axis} does not suit x {tuple(x.shape)}"
+            )
         return functional.soft_threshold(x, self.thresholds())
 
     def extra_repr(self) -> str:

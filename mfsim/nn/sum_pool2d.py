@@ -27,7 +27,10 @@ class AvgPool2d(nn.Module):
     """
 
     def __init__(
-        self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0
+        self,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
     ) -> None:
         super().__init__()
         self.kernel_size = functional.pair("kernel_size", kernel_size)

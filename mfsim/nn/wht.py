@@ -87,9 +87,7 @@ class WHT(nn.Module):
 
     def extra_repr(self) -> str:
         """Return the options for `print(model)`."""
-        return (
-            f"block={self.block}, dims={self.dims}, order={self.order}, norm={self.norm}, inverse={self.inverse}, size={self.size}"
-        )
+        return f"block={self.block}, dims={self.dims}, order={self.order}, norm={self.norm}, inverse={self.inverse}, size={self.size}"
 
 
 def pad_to(x: torch.Tensor, lengths: tuple[int, ...]) -> torch.Tensor:

@@ -77,7 +77,9 @@ class WHTLayer(nn.Module):
         super().__init__()
         for name, value, known in (("over", over, OVER), ("layout", layout, ("image", "features"))):
             if value not in known:
-                raise FormatError(f"`{name}` must be one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}")
+                raise FormatError(
+                    f"`{name}` must be one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}"
+                )
         if over == "plane" and (plane is None or layout != "image"):
             raise ShapeError("a WHTLayer with `over` plane needs `plane` (rows, columns) and `layout` image")
         self.channels, self.over, self.layout, self.residual = channels, over, layout, residual
@@ -98,8 +100,14 @@ class WHTLayer(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the layer's output, of the shape of x."""
         axis = -3 if self.layout == "image" else -1
-        if x.ndim < 1 - axis or x.shape[axis] != self.channels or (self.over == "plane" and tuple(x.shape[-2:]) != self.lengths):
-            raise ShapeError(f"a WHTLayer of {self.channels} channels over {self.over} {self.lengths} does not suit x {tuple(x.shape)}")
+        if (
+            x.ndim < 1 - axis
+            or x.shape[axis] != self.channels
+            or (self.over == "plane" and tuple(x.shape[-2:]) != self.lengths)
+        ):
+            raise ShapeError(
+                f"a WHTLayer of {self.channels} channels over {self.over} {self.lengths} does not suit x {tuple(x.shape)}"
+            )
         x = self.entry(x)
         y = self._over_plane(x) if self.over == "plane" else self._over_channels(x)
         return x + y if self.residual else y
@@ -120,4 +128,6 @@ class WHTLayer(nn.Module):
 
     def extra_repr(self) -> str:
         """Return the options for `print(model)`."""
-        return f"{self.channels}, over={self.over}, lengths={self.lengths}, layout={self.layout}, residual={self.residual}"
+        return (
+            f"{self.channels}, over={self.over}, lengths={self.lengths}, layout={self.layout}, residual={self.residual}"
+        )

@@ -1,0 +1,121 @@
+"""`Dataset` and `Split`: labelled images as every other room takes them, and how they are split.
+
+Images are float32 [N, C, H, W] in [0, 1]. A byte k becomes k / 256, not k / 255, so that the code of an
+8-bit input word on the scale 2**-8 is the byte itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfsim.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Images [N, C, H, W], float32 in [0, 1], and their labels [N], int64."""
+
+    images: np.ndarray
+    labels: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def first(self, count: int) -> Split:
+        """Return the first `count` images, or all if there are fewer."""
+        return Split(self.images[:count], self.labels[:count])
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Three splits of labelled images.
+
+    Attributes
+    ----------
+    name : where they come from.
+    train, validation, test : models are selected on `validation`, never on `test`.
+    classes : labels are in 0..classes-1.
+    input_shape : (C, H, W).
+    """
+
+    name: str
+    train: Split
+    validation: Split
+    test: Split
+    classes: int
+    input_shape: tuple[int, int, int]
+
+
+def as_images(array: np.ndarray, where: str) -> np.ndarray:
+    """Return float32 [N, C, H, W] in [0, 1] from uint8 (divided by 256) or floats in [0, 1].
+
+    `array` is [N, H, W], [N, C, H, W], or [N, H, W, C] with 1, 3 or 4 channels; where both of the
+    latter could be meant, the channels are axis 1. `DataError` names `where`.
+    """
+    if array.ndim == 3:
+        array = array[:, None]
+    elif array.ndim == 4 and array.shape[3] in (1, 3, 4) and array.shape[1] not in (1, 3, 4):
+        array = array.transpose(0, 3, 1, 2)
+    if array.ndim != 4 or 0 in array.shape:
+        raise DataError(f"{where} must hold images [N, H, W], [N, C, H, W] or [N, H, W, C], not {array.shape}")
+    if array.dtype == np.uint8:
+        return np.ascontiguousarray(array.astype(np.float32) / 256)
+    if array.dtype.kind != "f":
+        raise DataError(f"{where} must hold uint8 or floats in 0..1, not {array.dtype}")
+    if not (array.min() >= 0 and array.max() <= 1):
+        raise DataError(f"{where} must be in 0..1, not {array.min():g}..{array.max():g}; divide by the largest value")
+    return np.ascontiguousarray(array.astype(np.float32))
+
+
+def as_labels(array: np.ndarray, count: int, where: str) -> np.ndarray:
+    """Return int64 labels [count], at least 0; `DataError` names `where`."""
+    if array.dtype.kind not in "iu" or array.shape != (count,):
+        raise DataError(
+            f"{where} must hold one integer for each of the {count} images, not {array.dtype} {array.shape}"
+        )
+    if array.min() < 0:
+        raise DataError(f"{where} must be at least 0, not {array.min()}")
+    return array.astype(np.int64)
+
+
+def stratified(labels: np.ndarray, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return sorted indices (rest, chosen): `count` chosen, each class in its proportion.
+
+    Numpy's legacy generator is used because its stream is frozen: the split is the same for ever.
+    """
+    if not 0 < count < len(labels):
+        raise DataError(f"a split must take 1..{len(labels) - 1} of {len(labels)} images, not {count}")
+    values, sizes = np.unique(labels, return_counts=True)
+    exact = sizes * count / len(labels)
+    take = np.floor(exact).astype(int)
+    largest = np.argsort(take - exact, kind="stable")[: count - take.sum()]
+    take[largest] += 1
+    random = np.random.RandomState(seed)
+    chosen = [random.permutation(np.flatnonzero(labels == value))[:n] for value, n in zip(values, take, strict=True)]
+    picked = np.zeros(len(labels), dtype=bool)
+    picked[np.concatenate(chosen)] = True
+    return np.flatnonzero(~picked), np.flatnonzero(picked)
+
+
+def from_arrays(
+    name: str, images: np.ndarray, labels: np.ndarray, test: Split | None = None, tests: int = 0, validation: int = 0
+) -> Dataset:
+    """Return a data set whose missing splits are taken, stratified, from `images` and `labels`.
+
+    Without `test`, `tests` images (default a fifth) are split off first; then `validation` images
+    (default a tenth of the rest) for the validation split.
+    """
+    if test is None:
+        rest, chosen = stratified(labels, tests or max(1, len(labels) // 5))
+        test = Split(images[chosen], labels[chosen])
+        images, labels = images[rest], labels[rest]
+    rest, chosen = stratified(labels, validation or max(1, len(labels) // 10), seed=1)
+    if test.images.shape[1:] != images.shape[1:]:
+        raise DataError(
+            f"`{name}` has test images of shape {test.images.shape[1:]} and training images of {images.shape[1:]}"
+        )
+    classes = int(max(labels.max(), test.labels.max())) + 1
+    train, validated = Split(images[rest], labels[rest]), Split(images[chosen], labels[chosen])
+    return Dataset(name, train, validated, test, classes, tuple(int(n) for n in images.shape[1:]))

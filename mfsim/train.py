@@ -1,0 +1,187 @@
+"""Train a classifier: AdamW, one-cycle learning rate, best epoch by the validation split.
+
+After each epoch the statistics of every batch norm are taken anew from training images. One step that
+flips a few signs moves the sums of a multiplication-free layer so far that running averages lag behind:
+on digits, networks at 95 to 99 % with fresh statistics were at 25 to 98 % with running ones until the
+learning rate had died away.
+
+The order of the batches comes from a generator of its own, so that training neither depends on nor
+disturbs the global random state, and two runs on one machine with one thread number are equal.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional as F
+
+from mfsim.data.dataset import Split
+from mfsim.errors import ModelError, ShapeError
+from mfsim.nn import ShiftBatchNorm1d
+
+WARMUP = 0.2
+"""Part of the steps in which the learning rate rises."""
+
+STATISTICS_IMAGES, STATISTICS_BATCH = 2048, 512
+"""How many training images batch norm statistics are taken from, and how many at a time."""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one pass over the training images gave: mean loss, and loss and accuracy on validation."""
+
+    number: int
+    loss: float
+    validation_loss: float
+    validation_accuracy: float
+
+
+@dataclass(frozen=True)
+class History:
+    """All epochs, from number 1, and the one whose weights the model has now."""
+
+    epochs: tuple[Epoch, ...]
+    best: Epoch
+
+
+def _tensors(split: Split) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.from_numpy(split.images), torch.from_numpy(split.labels)
+
+
+@torch.no_grad()
+def logits(model: torch.nn.Module, images, batch_size: int = 256) -> torch.Tensor:
+    """Return the outputs [N, classes] of `model` in eval mode for images [N, C, H, W]; its mode is restored."""
+    images = torch.as_tensor(images)
+    training = model.training
+    model.eval()
+    try:
+        outputs = [model(images[start : start + batch_size]) for start in range(0, len(images), batch_size)]
+    finally:
+        model.train(training)
+    return torch.cat(outputs)
+
+
+def _evaluate(model: torch.nn.Module, split: Split) -> tuple[float, float]:
+    """Return (mean cross entropy, accuracy)."""
+    outputs, labels = logits(model, split.images), torch.from_numpy(split.labels)
+    if outputs.ndim != 2 or len(outputs) != len(labels) or int(labels.max()) >= outputs.shape[1]:
+        raise ShapeError(
+            f"the model must return one number for each image and class, "
+            f"[{len(labels)}, at least {int(labels.max()) + 1}], not {tuple(outputs.shape)}"
+        )
+    return F.cross_entropy(outputs, labels).item(), (outputs.argmax(1) == labels).float().mean().item()
+
+
+def accuracy(model: torch.nn.Module, split: Split) -> float:
+    """Return the fraction of images that `model`, in eval mode, classifies as labelled."""
+    return _evaluate(model, split)[1]
+
+
+@torch.no_grad()
+def refresh_statistics(model: torch.nn.Module, images: torch.Tensor) -> None:
+    """Replace the running statistics of every batch norm by the mean over `images`, cut into batches.
+
+    Everything else runs in eval mode; the mode and the momentum of each layer are restored.
+    """
+    norms = [m for m in model.modules() if isinstance(m, (ShiftBatchNorm1d, torch.nn.modules.batchnorm._BatchNorm))]
+    if not norms or len(images) < 2:
+        return
+    modes, momenta = [(m, m.training) for m in model.modules()], [m.momentum for m in norms]
+    model.eval()
+    try:
+        for number, batch in enumerate(images.tensor_split(-(-len(images) // STATISTICS_BATCH)), start=1):
+            for norm in norms:
+                norm.training, norm.momentum = True, 1 / number
+            model(batch)
+    finally:
+        for module, training in modes:
+            module.training = training
+        for norm, momentum in zip(norms, momenta, strict=True):
+            norm.momentum = momentum
+
+
+def learning_rate_at(step: int, steps: int) -> float:
+    """Return the factor of the learning rate, in 0..1: a linear rise, then half a cosine down to 0."""
+    rise = max(1, int(WARMUP * steps))
+    if step < rise:
+        return (step + 1) / rise
+    return (1 + math.cos(math.pi * (step - rise) / max(1, steps - rise))) / 2
+
+
+def fit(
+    model: torch.nn.Module,
+    train: Split,
+    validation: Split,
+    *,
+    epochs: int = 40,
+    learning_rate: float = 0.01,
+    batch_size: int = 64,
+    weight_decay: float = 0.01,
+    label_smoothing: float = 0.1,
+    seed: int = 0,
+    progress: Callable[[Epoch, int], None] | None = None,
+) -> History:
+    """Train `model` in place and leave it, in eval mode, with the weights of its best epoch.
+
+    Parameters
+    ----------
+    model : module
+        Takes float32 images [N, C, H, W] and returns one number for each class.
+    train, validation : Split
+        The best epoch is that of the highest accuracy on `validation`, then of the lowest loss there.
+    epochs, batch_size : int
+        At least 1; a last batch of one image is left out, which batch norm could not use.
+    learning_rate : float
+        The highest one; it rises over the first fifth of the steps and falls to 0.
+    seed : int
+        Of the order of the images.
+    progress : callable
+        Called with (`Epoch`, number of epochs) after each one.
+
+    Raises
+    ------
+    ModelError
+        If the loss is no longer a finite number.
+    ShapeError
+        If the model's output does not suit the labels.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    images, labels = _tensors(train)
+    steps = max(1, math.ceil(len(train) / batch_size)) * epochs
+    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate_at(step, steps))
+    _evaluate(model, validation.first(2))
+    sample = images[torch.randperm(len(train), generator=generator)[:STATISTICS_IMAGES]]
+    done, best, best_state = [], None, None
+    for number in range(1, epochs + 1):
+        model.train()
+        total = 0.0
+        for index in torch.randperm(len(train), generator=generator).split(batch_size):
+            if len(index) > 1 or len(train) == 1:
+                loss = F.cross_entropy(model(images[index]), labels[index], label_smoothing=label_smoothing)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                total += loss.item() * len(index)
+            schedule.step()
+        if not math.isfinite(total):
+            raise ModelError(
+                f"the loss became {total} in epoch {number}; use a smaller `learning_rate` than {learning_rate:g}"
+            )
+        refresh_statistics(model, sample)
+        epoch = Epoch(number, total / len(train), *_evaluate(model, validation))
+        done.append(epoch)
+        if best is None or (epoch.validation_accuracy, -epoch.validation_loss) > (
+            best.validation_accuracy,
+            -best.validation_loss,
+        ):
+            best, best_state = epoch, copy.deepcopy(model.state_dict())
+        if progress is not None:
+            progress(epoch, epochs)
+    model.load_state_dict(best_state)
+    model.eval()
+    return History(tuple(done), best)
