@@ -13,7 +13,7 @@ import contextlib
 import os
 import pathlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -63,14 +63,6 @@ def silent(what: str, done: int, total: int) -> None:
     """Show no progress."""
 
 
-def build_model(model: str, input_shape: tuple[int, int, int], classes: int, seed: int = 0) -> nn.Module:
-    """Return a fresh float network: one of `mfsim.nn.models` by name, or what package.module:callable returns."""
-    torch.manual_seed(seed)
-    if ":" in model:
-        return models.resolve(model)()
-    return models.create(model, input_shape, classes)
-
-
 def check_runs(network: nn.Module, dataset: Dataset) -> None:
     """Raise a `MfsimError` unless `network` takes the images of `dataset` and scores each of its classes."""
     few = dataset.validation.first(2)
@@ -88,11 +80,23 @@ def train_step(
     data: str,
     settings: Settings | None = None,
     *,
+    options: Mapping[str, int | str] | None = None,
     name: str = "",
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Train a float network, or take the weights of a `checkpoint`; return the content of run.json.
+
+    Parameters
+    ----------
+    run : made by `RunFolder.create`.
+    model : a name of `mfsim.nn.models`, or package.module:callable.
+    data : digits, fashion-mnist, a folder of IDX files, or an .npz file.
+    settings : by default `Settings()`.
+    options : what the model is made with, such as width.
+    name : in the report; by default the folder's.
+    checkpoint : a safetensors file; nothing is trained then.
+    progress : called with (what is done, steps done, steps in all).
 
     Raises
     ------
@@ -101,7 +105,8 @@ def train_step(
     """
     settings = settings or Settings()
     dataset = datasets.load(data)
-    network = build_model(model, dataset.input_shape, dataset.classes, settings.seed)
+    options = dict(options or {})
+    network = models.create(model, dataset.input_shape, dataset.classes, seed=settings.seed, **options)
     check_runs(network, dataset)
     start = time.monotonic()
     training: dict[str, object]
@@ -133,6 +138,7 @@ def train_step(
     about = {
         "name": name or run.path.resolve().name,
         "model": model,
+        "options": options,
         "seed": settings.seed,
         "data": data,
         "input_shape": list(dataset.input_shape),
@@ -149,7 +155,8 @@ def train_step(
 def load_float(run: RunFolder) -> nn.Module:
     """Return the trained float network of a run folder, in eval mode."""
     about = run.read()
-    network = build_model(about["model"], tuple(about["input_shape"]), about["classes"], about["seed"])
+    shape, classes = tuple(about["input_shape"]), about["classes"]
+    network = models.create(about["model"], shape, classes, seed=about["seed"], **about["options"])
     return load_checkpoint(network, run.need("float.safetensors")).eval()
 
 

@@ -51,7 +51,7 @@ def information(run: RunFolder) -> dict[str, dict[str, str]]:
     """Return sections of texts about the run: model, data, training, quantization, check, tools."""
     about = run.read()
     sections: dict[str, dict[str, object]] = {
-        "Model": {"model": about["model"], "seed": about["seed"]},
+        "Model": {"model": about["model"], **about["options"], "seed": about["seed"]},
         "Data": {
             "data": about["data"],
             "input shape": about["input_shape"],

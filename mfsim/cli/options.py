@@ -7,6 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
+ModelOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", metavar="NAME=VALUE", help="What the model is made with, such as width=32; may be repeated."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and warnings.")]
 Target = Annotated[pathlib.Path, typer.Argument(help="A run folder, a quantized model.onnx, or an integer.onnx.")]
@@ -25,3 +31,18 @@ Rate = Annotated[float, typer.Option(min=0.0, help="Highest learning rate.")]
 TorchThreads = Annotated[
     int, typer.Option("--threads", min=1, help="Threads of torch; one is quickest for small networks.")
 ]
+
+
+def model_options(given: list[str] | None) -> dict[str, int | str]:
+    """Return NAME=VALUE pairs as a dict; a whole number becomes an int, anything else stays text.
+
+    >>> model_options(["width=32", "form=abs"])
+    {'width': 32, 'form': 'abs'}
+    """
+    options: dict[str, int | str] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not name.isidentifier() or not equals:
+            raise typer.BadParameter(f"`--option` must be NAME=VALUE, not {text!r}")
+        options[name] = int(value) if value.isdecimal() else value
+    return options

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, Rate, Seed, TorchThreads
+from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, ModelOptions, Rate, Seed, TorchThreads, model_options
 from mfsim.cli.session import session
 from mfsim.settings import DEFAULTS, Settings
 
@@ -33,6 +33,7 @@ def command(
     model: Model = None,
     checkpoint: Checkpoint = None,
     data: TrainData = "digits",
+    option: ModelOptions = None,
     out: Out = None,
     epochs: Epochs = DEFAULTS.quantized_epochs,
     learning_rate: Rate = DEFAULTS.quantized_learning_rate,
@@ -61,8 +62,9 @@ def command(
         )
         chosen = Recipe.from_toml(recipe) if recipe is not None else Recipe()
         if model is not None and out is not None:
+            options = model_options(option)
             folder = RunFolder.create(out)
-            train_step(folder, model, data, settings, checkpoint=checkpoint)
+            train_step(folder, model, data, settings, options=options, checkpoint=checkpoint)
         else:
             folder = RunFolder.open(run or "")
         with shown.stages(str(folder)) as stages:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, Rate, Seed, TorchThreads
+from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, ModelOptions, Rate, Seed, TorchThreads, model_options
 from mfsim.cli.session import session
 from mfsim.settings import DEFAULTS, Settings
 
@@ -21,6 +21,7 @@ def command(
     model: Model,
     out: Out,
     data: TrainData = "digits",
+    option: ModelOptions = None,
     checkpoint: Checkpoint = None,
     epochs: Epochs = DEFAULTS.epochs,
     learning_rate: Rate = DEFAULTS.learning_rate,
@@ -38,9 +39,10 @@ def command(
         settings = Settings(
             epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed, threads=threads
         )
+        options = model_options(option)
         run = RunFolder.create(out)
         with shown.stages(model) as stages:
-            about = train_step(run, model, data, settings, checkpoint=checkpoint, progress=stages)
+            about = train_step(run, model, data, settings, options=options, checkpoint=checkpoint, progress=stages)
         shown.result(**about)
         shown.say(
             f"{about['accuracy']['float']:.2%} of {about['samples']['test']} test images are classified correctly"

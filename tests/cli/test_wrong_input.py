@@ -42,7 +42,8 @@ def test_a_transform_of_twelve(tmp_path):
 def test_an_unknown_model(tmp_path):
     refused(
         train("mf-cnm", tmp_path / "run"),
-        "`model` must be mf-mlp, mf-cnn, wht-cnn, dense-cnn or package.module:callable, not 'mf-cnm'",
+        "a model must be one of mf-mlp, mf-cnn, wht-cnn, dense-cnn, or package.module:callable, not 'mf-cnm'; "
+        "did you mean `mf-cnn`?",
     )
 
 
@@ -159,7 +160,7 @@ def test_an_unknown_op(finished, tmp_path):
     onnx.save(model, tmp_path / "model.onnx")
     shown = mfsim("compile", tmp_path / "model.onnx")
     assert shown.status == 2
-    assert shown.stderr.startswith("mfsim: node `3/Relu` (Softsign) ")
+    assert shown.stderr.startswith("mfsim: node `3/Relu` has the op Softsign ")
     assert shown.stderr.count("\n") == 1
     assert {path.name for path in tmp_path.iterdir()} == {"model.onnx"}
 
