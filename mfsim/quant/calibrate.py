@@ -82,12 +82,26 @@ def _calibrate_product(layer: QuantProduct, words: LayerRecipe, found: Observed)
         w_partner = Partner(float(np.mean(found.values**2)), zero)
     set_scale(layer.input_quant, found, words.calibration, partner=x_partner)
     exponents = weight_exponents(weight, words.weight, words.per_channel, words.calibration, w_partner)
+    if not layer.multiplies:
+        exponents = np.maximum(exponents, round(np.log2(float(layer.input_quant.scale))) - _spread(layer, words))
     scales = torch.from_numpy(np.asarray(np.ldexp(np.float32(1), exponents)))
     layer.weight_scale.copy_(scales.reshape(layer.weight_scale.shape))
     if layer.geometry.get("grid") == "shared":
         coarser = torch.maximum(layer.input_quant.scale, layer.weight_scale)
         layer.input_quant.scale.copy_(coarser)
         layer.weight_scale.copy_(coarser)
+
+
+def _spread(layer: QuantProduct, words: LayerRecipe) -> int:
+    """Return by how many octaves the weights of an MF product may be finer than its input.
+
+    The input's part is shifted by as much onto the joined grid, where float32 holds sums up to 2**24;
+    half of that is left to the bias. Finer weights would be of no use: the input's rounding outweighs them.
+    """
+    terms = layer.weight[0].numel()
+    largest_x = 1 << (words.activation - int(layer.input_quant.signed))
+    room = (1 << 23) // terms - (1 << (words.weight - 1))
+    return max(room // largest_x, 1).bit_length() - 1
 
 
 def _scale_into(model: nn.Module, path: str, layer: QuantSoftThreshold) -> torch.Tensor:

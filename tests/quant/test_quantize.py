@@ -221,3 +221,16 @@ def test_grids_other_than_split():
             nn.Sequential(nn.Flatten(), MFLinear(64, 3, grid=grid)),
             {"per_channel": True},
         )
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_mf_weights_are_not_so_much_finer_than_their_input_that_sums_pass_float32(per_channel):
+    # Tiny weights and large inputs: on a grid of the weights' own, 26-bit sums were written to the file.
+    model = nn.Sequential(nn.Flatten(), MFLinear(64, 3))
+    with torch.no_grad():
+        model[1].weight.mul_(2.0**-12)
+    layer = quantize(model, Recipe.from_dict({"per_channel": per_channel}), images() * 100).model[1]
+    octaves = torch.log2(layer.input_quant.scale / layer.weight_scale.min())
+    codes = 255 * 2.0 ** float(octaves) + 127
+    assert 64 * codes <= 2.0**23
+    assert 64 * (2 * codes) > 2.0**23
