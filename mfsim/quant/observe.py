@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -26,8 +27,11 @@ class Observed:
     def add(self, x: torch.Tensor) -> None:
         """Take in the values of one batch."""
         flat = x.detach().reshape(-1)
-        low, high = torch.aminmax(flat)
-        self.low, self.high = min(self.low, float(low)), max(self.high, float(high))
+        low, high = (float(end) for end in torch.aminmax(flat))
+        if not math.isfinite(low + high):
+            low = high = math.nan  # stays: every comparison with it is false
+        self.low = low if not low >= self.low else self.low
+        self.high = high if not high <= self.high else self.high
         self.parts.append(flat[:: -(-len(flat) // KEPT)].numpy().astype(np.float64))
 
     @property
@@ -43,7 +47,7 @@ class Observed:
 
 def as_inputs(images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
     """Return the inputs of a network as a tuple of finite tensors with equally many samples; a `DataError` otherwise."""
-    inputs = tuple(torch.as_tensor(x) for x in (images if isinstance(images, tuple) else (images,)))
+    inputs = tuple(torch.as_tensor(x).float() for x in (images if isinstance(images, tuple) else (images,)))
     counts = sorted({len(x) if x.ndim else 0 for x in inputs})
     if len(counts) != 1 or not counts[0]:
         raise DataError(f"calibration needs equally many images for each input, at least one, not {counts}")

@@ -86,15 +86,23 @@ def load(path: str | os.PathLike[str], model: nn.Module) -> QuantizedNetwork:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no mapping
     except (OSError, safetensors.SafetensorError) as error:
         raise ModelError(f"the quantized network `{path}` cannot be read: {error}") from error
-    structure = json.loads(header.get("mfsim", "{}"))
+    structure = _structure(header.get("mfsim", ""))
     if structure.get("version") != VERSION:
         raise ModelError(f"`{path}` is no quantized network of this version of mfsim")
     try:
         network = _rebuild(copy.deepcopy(model).eval(), structure)
         network.load_state_dict(tensors)
-    except (AttributeError, RuntimeError, TypeError) as error:
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise ModelError(f"the quantized network `{path}` does not suit the model: {error}") from error
     return network.eval()
+
+
+def _structure(text: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def _rebuild(model: nn.Module, structure: dict[str, Any]) -> QuantizedNetwork:

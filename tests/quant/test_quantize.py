@@ -173,7 +173,9 @@ def test_constants_that_do_not_fit_their_words():
     model = nn.Sequential(nn.Flatten(), MFLinear(64, 2))
     with torch.no_grad():
         model[1].bias[0] = 100.0
-    with pytest.raises(RecipeError, match=r"^the bias of layer `1` needs [12][0-9] bits on its grid, and its word has 8$"):
+    with pytest.raises(
+        RecipeError, match=r"^the bias of layer `1` needs [12][0-9] bits on its grid, and its word has 8$"
+    ):
         quantize(model, Recipe.from_dict({"bias": 8}), images())
     model = nn.Sequential(nn.Flatten(), SoftThreshold(64, initial=0.5), MFLinear(64, 2))
     with pytest.raises(

@@ -33,9 +33,14 @@ def test_files_that_are_no_quantized_network(tmp_path):
     (tmp_path / "cut").write_bytes(b"\x10\x00\x00")
     with pytest.raises(ModelError, match=r"^the quantized network `.*cut` cannot be read: "):
         load(tmp_path / "cut", model)
-    save_file({"a": torch.zeros(2)}, tmp_path / "other")
-    with pytest.raises(ModelError, match=r"is no quantized network of this version of mfsim$"):
-        load(tmp_path / "other", model)
+    for number, text in enumerate((None, "{", "[1]", '{"version": 0}')):
+        path = tmp_path / f"other{number}"
+        save_file({"a": torch.zeros(2)}, path, None if text is None else {"mfsim": text})
+        with pytest.raises(ModelError, match=r"is no quantized network of this version of mfsim$"):
+            load(path, model)
+    save_file({"a": torch.zeros(2)}, tmp_path / "odd", {"mfsim": '{"version": 1}'})
+    with pytest.raises(ModelError, match=r"does not suit the model: "):
+        load(tmp_path / "odd", model)
 
 
 def test_another_architecture_is_refused(tmp_path):
