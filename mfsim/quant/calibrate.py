@@ -55,7 +55,7 @@ def calibrate(
         if isinstance(layer, QuantProduct):
             _calibrate_product(layer, words, found)
         elif isinstance(layer, QuantHardtanh):
-            set_scale(layer.input_quant, Observed(0.0, min(found.largest, layer.largest), [np.zeros(1)]), "max")
+            set_scale(layer.input_quant, Observed(0.0, min(found.largest, layer.largest), parts=[np.zeros(1)]), "max")
         elif isinstance(layer, ActivationQuant):
             set_scale(layer, found, words.calibration)
         elif isinstance(layer, Requantized):

@@ -22,16 +22,15 @@ class Observed:
 
     low: float = float("inf")
     high: float = float("-inf")
+    finite: bool = True
     parts: list[np.ndarray] = field(default_factory=list)
 
     def add(self, x: torch.Tensor) -> None:
         """Take in the values of one batch."""
         flat = x.detach().reshape(-1)
         low, high = (float(end) for end in torch.aminmax(flat))
-        if not math.isfinite(low + high):
-            low = high = math.nan  # stays: every comparison with it is false
-        self.low = low if not low >= self.low else self.low
-        self.high = high if not high <= self.high else self.high
+        self.finite &= math.isfinite(low + high)  # NaN itself would be lost in min and max
+        self.low, self.high = min(self.low, low), max(self.high, high)
         self.parts.append(flat[:: -(-len(flat) // KEPT)].numpy().astype(np.float64))
 
     @property
@@ -105,8 +104,8 @@ def observe(
     for path, seen in inside.items():
         if not seen.parts:
             raise ModelError(f"layer `{path}` did not run on the calibration images, so it has no scale")
-        if not np.isfinite(seen.low + seen.high):
+        if not seen.finite:
             raise ModelError(f"what layer `{path}` meets became NaN or infinite on the calibration images")
-    if any(not np.isfinite(seen.low + seen.high) for seen in outputs):
+    if not all(seen.finite for seen in outputs):
         raise ModelError("the output of the network became NaN or infinite on the calibration images")
     return inside, outputs, entrances
