@@ -53,7 +53,7 @@ def command(
         table = comparison(list(demo.results))
         columns = [[shown_as(name, row[k]) for row in table.rows] for k, name in enumerate(table.columns)]
         rows = [(name.replace("_", " "), *cells) for name, cells in zip(table.columns, columns, strict=True)]
-        shown.table("One sample, four networks", rows[0], rows[1:])
+        shown.table("One sample, four networks", [str(cell) for cell in rows[0]], rows[1:])
         shown.result(report=str(demo.page), shortfalls=list(demo.shortfalls), networks=table.records())
         shown.say(f"report: {demo.page}")
         if demo.shortfalls:

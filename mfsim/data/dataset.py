@@ -118,4 +118,5 @@ def from_arrays(
         )
     classes = int(max(labels.max(), test.labels.max())) + 1
     train, validated = Split(images[rest], labels[rest]), Split(images[chosen], labels[chosen])
-    return Dataset(name, train, validated, test, classes, tuple(int(n) for n in images.shape[1:]))
+    channels, height, width = (int(n) for n in images.shape[1:])
+    return Dataset(name, train, validated, test, classes, (channels, height, width))

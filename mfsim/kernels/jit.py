@@ -36,7 +36,7 @@ def _enable_cache() -> bool:
     except OSError:
         warnings.warn(f"compiled kernels are not cached, because {folder} cannot be written", stacklevel=3)
         return False
-    numba.config.CACHE_DIR = str(folder)
+    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]  # numba makes its settings when it runs
     return True
 
 

@@ -56,11 +56,11 @@ def _form(attributes, which):
 
 def as_weights(values, signs, bias, attributes):
     """Return the `Weights` of prepared `values` and `signs`; `bias` is a list of 0 or 1 arrays."""
-    shifts = [
+    shift_x, shift_w = (
         np.array(np.broadcast_to(np.array(attributes[name], dtype=np.int64), values.shape[1:2]))
         for name in ("shift_x", "shift_w")
-    ]
-    return Weights(values, signs, starts(bias), *shifts, attributes["grid"] == "split")
+    )
+    return Weights(values, signs, starts(bias), shift_x, shift_w, attributes["grid"] == "split")
 
 
 @kernel

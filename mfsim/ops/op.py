@@ -123,7 +123,7 @@ class Op:
     count: Callable[[Node, Sequence[Tensor], Sequence[Tensor]], list[Row]]
     cases: Callable[[], Iterable[Case]]
     realisations: frozenset[str] = frozenset({"kernel", "torch", "onnx", "integer"})
-    derive: Callable[[Sequence[Tensor], Mapping[str, Value]], dict[str, Value]] | None = None
+    derive: Callable[[Sequence[Tensor], Mapping[str, Value]], Mapping[str, Value]] | None = None
 
     def derived(self, tensors: Sequence[Tensor], attributes: Mapping[str, object]) -> dict[str, Value]:
         """Return all attributes for `tensors`: checked, defaults filled in, derived ones computed.
@@ -132,7 +132,7 @@ class Op:
         """
         given = self.complete(attributes, derived=False)
         if self.derive is not None:
-            given = self.derive(tensors, given) | given
+            given = {**self.derive(tensors, given), **given}
         return self.complete(given)
 
     def complete(self, attributes: Mapping[str, object], derived: bool = True) -> dict[str, Value]:

@@ -16,11 +16,12 @@ from mfsim.errors import FormatError
 from mfsim.formats import Format, Range, Scale
 from mfsim.ops.op import Attribute, Case, Inference, Op, activation, result, rows, size
 from mfsim.ops.windows import KERNEL, PADS, STRIDES, plane_shape, tap_planes, taps_inside
+from mfsim.program import Value
 
 
 def _mean_exponent(kernel) -> int:
     """Return -log2 of the area of `kernel`."""
-    area = kernel[0] * kernel[1]
+    area = int(kernel[0]) * int(kernel[1])
     if area & (area - 1):
         raise FormatError(
             f"`mean` 1 of op `sum_pool2d` needs an area that is a power of two, not {area} = {kernel[0]} x {kernel[1]}; "
@@ -60,7 +61,7 @@ def count(node, inputs, outputs):
 def cases():
     small = activation("x", (1, 2, 2), Format(4))
     yield Case("exhaustive", (small,), {"kernel": (2, 2), "mean": 1}, exhaustive=True)
-    pads = {"kernel": (2, 3), "pads": (1, 1, 0, 1), "mean": 0}
+    pads: dict[str, Value] = {"kernel": (2, 3), "pads": (1, 1, 0, 1), "mean": 0}
     yield Case("exhaustive-pads", (activation("x", (1, 1, 3), Format(4)),), pads, exhaustive=True)
     positive = replace(activation("x", (1, 1, 3), Format(4)), range=Range.of(2, 7))
     yield Case("exhaustive-positive", (positive,), {"kernel": (1, 2), "pads": (0, 1, 0, 0), "mean": 1}, exhaustive=True)

@@ -34,7 +34,8 @@ def _last(table, attributes) -> int:
         raise ShapeError(
             f"the table of op `table` must be one row of 1..{MAX_ENTRIES} entries, not of shape {table.shape}"
         )
-    first, last = attributes["first"], attributes["first"] + table.shape[0] - 1
+    first = int(attributes["first"])
+    last = first + int(table.shape[0]) - 1
     Format.of_range(min(first, 0), max(last, 0), "the address of a table")
     return last
 
