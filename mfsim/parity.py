@@ -23,9 +23,9 @@ def codes_of(program: Program, outputs: Mapping[str, np.ndarray]) -> dict[str, n
     for name in program.outputs:
         scale = program.tensors[name].scale
         steps = np.ldexp(np.asarray(outputs[name], dtype=np.float64), -scale.exponent)
-        codes[name] = np.rint(steps).astype(np.int64)
-        if not (np.isfinite(steps).all() and np.array_equal(codes[name], steps)):
+        if not (np.isfinite(steps).all() and np.array_equal(np.rint(steps), steps)):
             raise ParityError(f"output `{name}` has values that are no multiples of its scale {scale}")
+        codes[name] = steps.astype(np.int64)
     return codes
 
 
