@@ -9,7 +9,7 @@ pass 2**62, arrays of Python ints otherwise.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -105,20 +105,27 @@ def mf_parts(x: np.ndarray, w: np.ndarray, form: str, zero: int) -> tuple[np.nda
 def mf_bounds(operands: Operands, attributes: Mapping[str, Any]) -> tuple[Bounds, Bounds, Bounds]:
     """Return bounds of the sums of the x-parts, of the w-parts (both unshifted) and of whole terms.
 
-    Every term is linear on each side of 0 in x and in w, so its extremes lie among the ends and
-    -1, 0, 1.
+    One accumulator takes the two parts of a term one after the other, so the partial sums of whole
+    terms are those of all parts, which may have opposite signs (form `abs`).
+
+    Every part, and its negative and positive half, is linear on each side of 0 in x and in w, so the
+    extremes lie among the ends and -1, 0, 1.
     """
     shifts_x, shifts_w = attributes["shift_x"], attributes["shift_w"]
     kind, exact = operands.exact(max(shifts_x), max(shifts_w), product=False)
     gain_x, gain_w = _powers(shifts_x, kind), _powers(shifts_w, kind)
-    terms: list[list[np.ndarray]] = [[], [], []]
+    terms: list[list[np.ndarray]] = [[] for _ in range(5)]
     for x in _candidates(exact.x_lo, exact.x_hi):
         for w in _candidates(exact.w_lo, exact.w_hi):
             a, b = mf_parts(x, w, attributes["form"], attributes["sign_zero"])
-            for k, part in enumerate((a, b, a * gain_x + b * gain_w)):
+            left, right = a * gain_x, b * gain_w
+            below = np.minimum(left, 0) + np.minimum(right, 0)
+            above = np.maximum(left, 0) + np.maximum(right, 0)
+            for k, part in enumerate((a, b, left + right, below, above)):
                 terms[k] = [np.minimum(terms[k][0], part), np.maximum(terms[k][1], part)] if terms[k] else [part, part]
-    x_part, w_part, joined = (Bounds.of_terms(low, high) for low, high in terms)
-    return x_part, w_part, joined
+    x_part, w_part, joined = (Bounds.of_terms(low, high) for low, high in terms[:3])
+    least, greatest = terms[3][0].sum(axis=0).astype(object), terms[4][1].sum(axis=0).astype(object)
+    return x_part, w_part, replace(joined, least=least, greatest=greatest)
 
 
 def dense_bounds(operands: Operands) -> Bounds:

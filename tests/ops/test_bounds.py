@@ -40,9 +40,10 @@ def test_mf_bounds_are_attained(terms, form, zero, shift_x, shift_w):
     sums, partial = [[], [], []], [[0], [0], [0]]
     for xs, ws in every(terms):
         a, b = mf_parts(np.array(xs), np.array(ws), form, zero)
-        for k, term in enumerate((a, b, (a << shift_x) + (b << shift_w))):
+        left, right = a << shift_x, b << shift_w
+        for k, (term, steps) in enumerate(((a, a), (b, b), (left + right, np.concatenate([left, right])))):
             sums[k].append(term.sum())
-            partial[k] += [term[term < 0].sum(), term[term > 0].sum()]
+            partial[k] += [steps[steps < 0].sum(), steps[steps > 0].sum()]
     for bounds, whole, part in zip(mf_bounds(operands(terms), attributes), sums, partial, strict=True):
         check(bounds, whole, part)
 

@@ -85,6 +85,16 @@ def test_words_of_192_bytes():
     assert sum_of_bytes(192, "mf_matmul").words == {"acc_x": Format(16), "acc_w": Format(16)}
 
 
+@pytest.mark.parametrize("grid", ["shared", "aligned"])
+def test_one_accumulator_holds_each_part_of_a_term(grid):
+    # x in 4..7 and w = -5: |x| and |w| have opposite signs in the form abs. The sum is in -2..1, but the
+    # device adds -|x| and +|w| one after the other.
+    x = replace(activation("x", (1,), Format(4)), range=Range.of(4, 7))
+    proved = prove("mf_matmul", x, constant("w", np.array([[-5]])), grid=grid, form="abs")
+    assert (proved.outputs[0].range.low, proved.outputs[0].range.high) == (-2, 1)
+    assert proved.words == {"acc": Format.of_range(-7, 5)}
+
+
 def test_bias_widens_only_the_accumulator_that_it_starts():
     x = activation("x", (1,), Format(4), Scale.of(-2))
     w = constant("w", np.array([[3, 3]]), Format(4), Scale((-2, -5), 1))
