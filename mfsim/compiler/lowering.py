@@ -166,7 +166,8 @@ class Lowering:
         self, node: FileNode, op: str, inputs: Sequence[str], attributes: Mapping[str, object] | None = None
     ) -> str:
         """Add a node of the program whose output only another node of the same rule reads; return its name."""
-        return self.builder.node(op, inputs, attributes, name=node.name, layer=node.layer)
+        output = f"{node.outputs[0]}.{op}"
+        return self.builder.node(op, inputs, attributes, name=node.name, layer=node.layer, outputs=[output])
 
     def alias(self, node: FileNode, value: Value) -> None:
         """Let the node's output be `value` itself."""

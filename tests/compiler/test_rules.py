@@ -159,6 +159,19 @@ def test_constant_less_an_activation():
     assert ops(assert_like_runtime(model, images((3, 4)))) == ["neg", "add"]
 
 
+@pytest.mark.parametrize("op", ["ReduceMean", "Sub", "Quant"])
+def test_rule_of_two_nodes_where_node_and_output_have_one_name(op):
+    file = File(x=(2, 4, 4))
+    x = file.quant("x")
+    if op == "ReduceMean":
+        made = file.node(op, x, file.constant([2, 3], dtype=np.int64), keepdims=0, name="y", output="y")
+    elif op == "Sub":
+        made = file.node(op, file.constant(0.5), x, name="y", output="y")
+    else:
+        made = file.quant(x, bits=4, signed=0, narrow=1, name="y", output="y")
+    assert len(assert_like_runtime(file.model(made), images((2, 4, 4))).nodes) == 2
+
+
 def test_concat():
     file = File(x=(3, 4))
     x = file.quant("x")
