@@ -14,7 +14,7 @@ from mfsim.nn import WHTLayer
 from mfsim.ops.wht import norm_exponent
 from mfsim.quant.layers import QuantProduct
 from mfsim.quant.observe import Observed
-from mfsim.quant.quantizers import ActivationQuant
+from mfsim.quant.quantizers import ActivationQuant, plain
 from mfsim.quant.recipe import LayerRecipe, Recipe
 from mfsim.quant.scales import Partner, choose_exponent, weight_exponents
 from mfsim.quant.transforms import QuantHardtanh, QuantizedNetwork, QuantSoftThreshold, Requantized
@@ -122,12 +122,18 @@ def transform_bits(around: WHTLayer) -> int:
 
 @torch.no_grad()
 def check_constants(network: QuantizedNetwork) -> None:
-    """Raise `RecipeError` for a bias or threshold that its word cannot hold.
+    """Raise `RecipeError` for a bias or threshold that its word cannot hold, and for weights that all become 0.
 
     A threshold in its proved word is at least as large as anything it meets where it saturates, so
     that nothing changes.
     """
     for path, layer in network.model.named_modules():
+        if isinstance(layer, QuantProduct) and layer.weight.any() and not plain(layer.weight_quant(layer.weight)).any():
+            coarsest = int(torch.log2(layer.weight_scale.max()))
+            raise RecipeError(
+                f"the weights of layer `{path}` all round to 0 on the scale 2^{coarsest}, the finest that its input leaves "
+                "them; scale the input down, or give the input more bits"
+            )
         if isinstance(layer, QuantProduct) and layer.bias is not None:
             _check_word(f"the bias of layer `{path}`", layer.bias, layer.accumulator_scale(), layer.words.bias, True)
         elif isinstance(layer, QuantSoftThreshold) and not layer.proved:

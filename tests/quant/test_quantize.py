@@ -184,6 +184,19 @@ def test_constants_that_do_not_fit_their_words():
         quantize(model, Recipe.from_dict({"threshold": 3}), images())
 
 
+@pytest.mark.parametrize(("grid", "amplitude"), [("shared", 16), ("split", 1e6)])
+def test_weights_that_all_round_to_zero(grid, amplitude):
+    # Their signs would be gone as well, and with them all that the layer takes from its input.
+    model = nn.Sequential(nn.Flatten(), MFLinear(64, 2, grid=grid))
+    with torch.no_grad():
+        model[1].weight.clamp_(-0.125, 0.125)
+    with pytest.raises(RecipeError, match=r"^the weights of layer `1` all round to 0 on the scale 2\^[0-9]+, "):
+        quantize(model, Recipe.from_dict({"activation": 4}), images() * amplitude)
+    with torch.no_grad():
+        model[1].weight.zero_()
+    quantize(model, Recipe(), images())
+
+
 def test_an_entrance_quantizer_where_something_else_reads_the_input():
     assert len(quantized("residual").input_quant) == 1
     assert len(quantized("mf-mlp").input_quant) == 0
@@ -227,10 +240,10 @@ def test_grids_other_than_split():
 
 @pytest.mark.parametrize("per_channel", [False, True])
 def test_mf_weights_are_not_so_much_finer_than_their_input_that_sums_pass_float32(per_channel):
-    # Tiny weights and large inputs: on a grid of the weights' own, 26-bit sums were written to the file.
+    # Small weights and large inputs: on a grid of the weights' own, sums of more than 25 bits were written to the file.
     model = nn.Sequential(nn.Flatten(), MFLinear(64, 3))
     with torch.no_grad():
-        model[1].weight.mul_(2.0**-12)
+        model[1].weight.mul_(2.0**-4)
     layer = quantize(model, Recipe.from_dict({"per_channel": per_channel}), images() * 100).model[1]
     octaves = float(torch.log2(layer.input_quant.scale / layer.weight_scale.min()))
     assert octaves == 8.0
