@@ -26,7 +26,6 @@ RECIPES = {
     "w8a8": {},
     "w8a8-channel": {"per_channel": True},
     "w4a4": {"weight": 4, "activation": 4},
-    "w4a4-channel": {"weight": 4, "activation": 4, "per_channel": True},
     "accumulator": {"layers": {"*": {"accumulator": 14, "overflow": "wrap"}}},
 }
 
@@ -57,7 +56,9 @@ def arrays(model):
 
 
 @pytest.mark.parametrize(
-    ("name", "recipe"), [("residual", "w8a8"), *((n, r) for n in ("mf-mlp", "wht-cnn", "dense-cnn") for r in RECIPES)]
+    ("name", "recipe"),
+    [(n, "w8a8") for n in NETWORKS]
+    + [(n, r) for n in ("wht-cnn", "dense-cnn") for r in ("w8a8-channel", "w4a4", "accumulator")],
 )
 def test_a_quantized_file_gives_the_codes_of_torch(name, recipe):
     network, model = made(name, recipe)[1], model_file(name, recipe)

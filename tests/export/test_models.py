@@ -13,12 +13,8 @@ from mfsim.export.exporter import float_model, quantized_model
 from mfsim.nn import models
 from mfsim.quant import Recipe, fold, quantize
 
-RECIPES = {
-    "w8a8": {},
-    "w8a8-channel": {"per_channel": True},
-    "w4a4": {"weight": 4, "activation": 4},
-    "w4a4-channel": {"weight": 4, "activation": 4, "per_channel": True},
-}
+RECIPES = {"w8a8": {}, "w4a4-channel": {"weight": 4, "activation": 4, "per_channel": True}}
+"""The other combinations: tests/export/test_exporter.py, on smaller networks."""
 
 
 @functools.cache
