@@ -8,7 +8,6 @@ from torch import nn
 from mfsim.errors import ShapeError
 from mfsim.nn import functional
 
-
 INITIAL = 0.03
 """Standard deviation of fresh weights.
 

@@ -1,0 +1,203 @@
+"""Every op, every case: its torch form on values = codes * scale gives the reference's codes.
+
+In float32 where every partial sum is at most 2**24 units of the finest grid, and in float64 up to
+2**53; other cases, and those that torch has no form for, are left out, and each op must have some that
+are not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from mfsim import ops
+from mfsim.export.exactness import largest_sum
+from mfsim.nn import functional
+from mfsim.nn.signs import hard_sign
+from mfsim.quant.quantizers import ActivationQuant
+from tests.bits import assert_bit_equal
+from tests.conformance.samples import samples
+from tests.conformance.test_conformance import CASES, expected_of, inputs_of, program_of
+
+LARGEST = {torch.float32: 2**24, torch.float64: 2**53}
+"""Integers up to these are exact."""
+
+
+def unit_of(tensor):
+    """Return the scale of a tensor, shaped so that it broadcasts against [batch, ...]."""
+    unit = np.ldexp(1.0, np.array(tensor.scale.exponents))
+    axis = tensor.scale.axis
+    return unit if axis is None else unit.reshape([-1 if k == axis else 1 for k in range(len(tensor.shape))])
+
+
+def along(vector, axis, ndim):
+    """Return a vector shaped so that it broadcasts along `axis` of `ndim` axes."""
+    return vector.reshape([-1 if k == axis % ndim else 1 for k in range(ndim)])
+
+
+def _mf(a):
+    return {name: a[name] for name in ("form", "sign_zero", "grid")}
+
+
+def _biased(y, bias, view=()):
+    return y + bias[0].reshape(-1, *view) if bias else y
+
+
+def _zero_padded(x, pads, value=0.0):
+    top, left, bottom, right = pads
+    return F.pad(x, (left, right, top, bottom), value=value)
+
+
+def _accumulator(a, tensors, x):
+    scale = torch.from_numpy(unit_of(tensors[0])).to(x)
+    return functional.accumulator(x, scale, a["bits"], overflow=a["overflow"], signed=bool(a["signed"]))
+
+
+def _clip(a, tensors, x):
+    unit = 2.0 ** tensors[0].scale.exponent
+    return x.clamp(a["lo"] * unit, a["hi"] * unit)
+
+
+def _conv2d(a, tensors, x, w, *bias):
+    y = F.conv2d(_zero_padded(x, a["pads"]), w, stride=a["strides"], dilation=a["dilations"], groups=a["groups"])
+    return _biased(y, bias, (1, 1))
+
+
+def _max_pool2d(a, tensors, x):
+    padded = _zero_padded(x, a["pads"], float("-inf"))
+    return F.max_pool2d(padded, a["kernel"], a["strides"], dilation=a["dilations"])
+
+
+def _mf_conv2d(a, tensors, x, w, *bias):
+    y = functional.mf_conv2d(
+        x, w, stride=a["strides"], padding=a["pads"], dilation=a["dilations"], groups=a["groups"], **_mf(a)
+    )
+    return _biased(y, bias, (1, 1))
+
+
+def _pad(a, tensors, x):
+    amounts = np.array(a["pads"]).reshape(2, -1).T[::-1].reshape(-1).tolist()
+    return F.pad(x, amounts, value=a["value"] * 2.0 ** tensors[0].scale.exponents[0])
+
+
+def _requantize(a, tensors, x):
+    if a["axis"] >= 0 or a["narrow"] or a["rounding"] != "half_even" or a["overflow"] != "saturate" or a["bits"] < 2:
+        return "no such quantizer of activations"
+    scale = 2.0 ** (tensors[0].scale.exponent + a["shift"][0])
+    return ActivationQuant(a["bits"], bool(a["signed"]), scale).to(x.dtype).eval()(x)
+
+
+def _slice(a, tensors, x):
+    if min(a["steps"], default=1) < 0:
+        return "no negative steps"
+    for axis, start, end, step in zip(a["axes"], a["starts"], a["ends"], a["steps"], strict=True):
+        x = x[(slice(None),) * axis + (slice(start, end, step),)]
+    return x
+
+
+def _sum_pool2d(a, tensors, x):
+    if not a["mean"]:
+        return "no sum without a division"
+    return functional.sum_pool2d(x, a["kernel"], a["strides"], a["pads"])
+
+
+def _soft_threshold(a, tensors, x, t):
+    return functional.soft_threshold(x, along(t, a["axis"], x.ndim) if len(t) > 1 else t)
+
+
+def _shift(a, tensors, x):
+    gain = torch.tensor([2.0**e for e in a["exponents"]], dtype=x.dtype)
+    return functional.shift(x, along(gain, a["axis"], x.ndim) if len(gain) > 1 else gain)
+
+
+def _table(a, tensors, x, entries):
+    codes = torch.tensor(tensors[1].codes)
+    return functional.table(x, 2.0 ** tensors[0].scale.exponent, codes, a["first"], 2.0 ** tensors[1].scale.exponent)
+
+
+FORMS = {
+    "abs": lambda a, tensors, x: x.abs(),
+    "accumulator": _accumulator,
+    "add": lambda a, tensors, x, y: x + y,
+    "clip": _clip,
+    "concat": lambda a, tensors, *parts: torch.cat(parts, a["axis"]),
+    "conv2d": _conv2d,
+    "flatten": lambda a, tensors, x: x.flatten(1) if x.ndim > 1 else "no axis to flatten",
+    "matmul": lambda a, tensors, x, w, *bias: _biased(x @ w, bias),
+    "max_pool2d": _max_pool2d,
+    "mf_conv2d": _mf_conv2d,
+    "mf_matmul": lambda a, tensors, x, w, *bias: _biased(functional.mf_matmul(x, w, **_mf(a)), bias),
+    "mf_mul": lambda a, tensors, x, w: functional.mf_mul(x, w, **_mf(a)),
+    "neg": lambda a, tensors, x: -x,
+    "pad": _pad,
+    "relu": lambda a, tensors, x: F.relu(x),
+    "requantize": _requantize,
+    "reshape": lambda a, tensors, x: x.reshape(len(x), *a["shape"]),
+    "shift": _shift,
+    "sign": lambda a, tensors, x: hard_sign(x, a["sign_zero"]),
+    "slice": _slice,
+    "soft_threshold": _soft_threshold,
+    "sub": lambda a, tensors, x, y: x - y,
+    "sum_pool2d": _sum_pool2d,
+    "table": _table,
+    "transpose": lambda a, tensors, x: x.permute(a["perm"]),
+    "wht": lambda a, tensors, x: functional.wht(x, **a),
+}
+
+
+def exact_types(program):
+    """Return the float types in which the node's inputs and sums are exact."""
+    (node,) = program.nodes
+    largest = max(largest_sum(node, program), *(t.range.bound for t in program.inputs_of(node)))
+    return [dtype for dtype, limit in LARGEST.items() if largest <= limit]
+
+
+def run(op, case, program, arrays, dtype):
+    """Return the float64 output of the torch form, or why there is none."""
+    (node,) = program.nodes
+    values = [
+        torch.from_numpy(codes * unit_of(tensor)).to(dtype)
+        for codes, tensor in zip(inputs_of(case, arrays), program.inputs_of(node), strict=True)
+    ]
+    result = FORMS[op.name](node.attributes, program.inputs_of(node), *values)
+    if isinstance(result, str):
+        return result
+    assert result.dtype == dtype
+    return result.detach().double().numpy()
+
+
+def runnable():
+    """Yield (op, case, type) for all that can be compared."""
+    for given in CASES:
+        op, case = given.values
+        program = program_of(op, case)
+        if "torch" not in op.realisations or isinstance(run(op, case, program, samples(case, 1), torch.float64), str):
+            continue
+        for dtype in exact_types(program):
+            yield pytest.param(op, case, dtype, id=f"{given.id}-{str(dtype).removeprefix('torch.')}")
+
+
+RUNNABLE = list(runnable())
+
+
+def test_every_declared_op_has_a_form_and_cases_that_run():
+    declared = {name for name, op in ops.REGISTRY.items() if "torch" in op.realisations}
+    assert set(FORMS) == declared
+    for dtype in LARGEST:
+        assert {case.values[0].name for case in RUNNABLE if case.values[2] == dtype} == declared
+
+
+@pytest.mark.parametrize(("op", "case", "dtype"), RUNNABLE)
+def test_torch(op, case, dtype):
+    program = program_of(op, case)
+    (node,) = program.nodes
+    (tensor,) = program.outputs_of(node)
+    arrays = samples(case)
+    (expected,) = expected_of(op, case, node, arrays)
+    codes = run(op, case, program, arrays, dtype) / unit_of(tensor)
+    assert np.array_equal(codes, np.rint(codes)), "the values leave their grid"
+    assert_bit_equal(codes.astype(np.int64), expected, tensor.name)
+    empty = run(op, case, program, [a[:0] for a in arrays], dtype)
+    assert empty.shape == (0, *expected.shape[1:])
