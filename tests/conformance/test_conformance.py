@@ -77,7 +77,7 @@ def test_range(op, case):
     for tensor, codes in zip(program.outputs_of(node), expected_of(op, case, node, arrays), strict=True):
         assert codes.shape[1:] == tensor.shape[1:], f"shape {codes.shape} of {tensor.name}, inferred {tensor.shape}"
         low, high = limits(tensor)
-        assert (codes >= low).all() and (codes <= high).all(), f"{tensor.name} leaves its proved range"
+        assert ((codes >= low) & (codes <= high)).all(), f"{tensor.name} leaves its proved range"
         if inference.tight and case.exhaustive:
             assert (codes.min(), codes.max()) == (tensor.range.low, tensor.range.high), "the bound is said to be tight"
 
