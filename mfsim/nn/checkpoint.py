@@ -17,7 +17,12 @@ from mfsim.errors import MfsimError, ModelError
 def save_checkpoint(model: nn.Module, path: str | os.PathLike[str]) -> pathlib.Path:
     """Write parameters and buffers of `model` to `path`, whole or not at all, and return it."""
     path = pathlib.Path(path)
-    data = safetensors.torch.save({name: tensor.detach().contiguous() for name, tensor in model.state_dict().items()})
+    # Copies: safetensors refuses tensors that share memory, as the weights of tied layers do.
+    tensors = {
+        name: tensor.detach().clone(memory_format=torch.contiguous_format)
+        for name, tensor in model.state_dict().items()
+    }
+    data = safetensors.torch.save(tensors)
     temporary = None
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -24,6 +26,15 @@ def test_round_trip(saved, tmp_path):
     for name, tensor in model.state_dict().items():
         assert torch.equal(other.state_dict()[name], tensor), name
     assert [p.name for p in tmp_path.iterdir()] == ["weights.safetensors"]
+
+
+def test_layers_that_share_a_weight(tmp_path):
+    first, second = nn.Linear(2, 2), nn.Linear(2, 2)
+    second.weight = first.weight
+    model = nn.Sequential(first, second, first)
+    loaded = load_checkpoint(copy.deepcopy(model), save_checkpoint(model, tmp_path / "weights.safetensors"))
+    assert loaded[0].weight is loaded[1].weight
+    assert torch.equal(loaded[1].weight, first.weight)
 
 
 @pytest.mark.parametrize(
