@@ -27,9 +27,17 @@ PARAMETER_INPUTS = {
     "Accumulator": (1, 2),
     "Table": (1, 2, 3, 4),
     "Clip": (1, 2),
+    "Max": (0, 1),
+    "Min": (0, 1),
+    "Mul": (0, 1),
+    "Div": (1,),
     "Pad": (1, 2, 3),
 }
-"""Inputs that may be constants which no quantizer has touched; of integer type, every input may."""
+"""Inputs that may be constants which no quantizer has touched; of integer type, every input may.
+
+The compiler, through which every quantized model goes, refuses gains that are no powers of two and
+bounds beside the grid.
+"""
 NODES_OF = {
     QuantLinear: ("Gemm", "MatMul"),
     QuantConv2d: ("Conv",),

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from mfsim.errors import ExportError, ModelError
+from mfsim.errors import ExportError, FormatError, ModelError
 from mfsim.export.exporter import quantized_model
 from mfsim.nn import MFLinear
 from mfsim.quant import Recipe, quantize
@@ -126,3 +126,19 @@ def test_a_model_that_returns_no_tensor():
             return "text"
 
     refused(Odd(), "the network must return a tensor or a tuple of tensors, not a str", ModelError)
+
+
+class Clamped(nn.Module):
+    def __init__(self, gain):
+        super().__init__()
+        self.layer = MFLinear(64, 3)
+        self.gain = gain
+
+    def forward(self, x):
+        return torch.clamp(self.layer(x.flatten(1)), -1, 1) * self.gain
+
+
+def test_bounds_and_gains_need_no_quantizer_where_they_are_exact_on_codes():
+    assert {"Max", "Min", "Mul"} < {n.op_type for n in quantized_model(quantized(Clamped(0.25)), images(2)).graph.node}
+    with pytest.raises(FormatError, match=r"^node `/Mul` \(Mul\): the gain must be a power of two, not 0\.3"):
+        quantized_model(quantized(Clamped(0.3)), images(2))
