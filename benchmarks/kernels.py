@@ -12,7 +12,9 @@ from mfsim.builder import ProgramBuilder
 from mfsim.formats import Format, Scale
 
 
-def kernel_case(name: str, op: str, shape: tuple[int, ...], constants: list[np.ndarray], attributes: dict, work: int) -> Case:
+def kernel_case(
+    name: str, op: str, shape: tuple[int, ...], constants: list[np.ndarray], attributes: dict, work: int
+) -> Case:
     """Return the case of one op on 8-bit codes; `shape` has the batch in front."""
     builder = ProgramBuilder()
     x = builder.input("x", shape[1:], Format(8), Scale.of(-7))
