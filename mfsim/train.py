@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch.nn import functional as F
 
@@ -57,7 +58,7 @@ def _tensors(split: Split) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @torch.no_grad()
-def logits(model: torch.nn.Module, images, batch_size: int = 256) -> torch.Tensor:
+def logits(model: torch.nn.Module, images: torch.Tensor | np.ndarray, batch_size: int = 256) -> torch.Tensor:
     """Return the outputs [N, classes] of `model` in eval mode for images [N, C, H, W]; its mode is restored."""
     images = torch.as_tensor(images)
     training = model.training
@@ -180,19 +181,22 @@ def fit(
     Raises
     ------
     ModelError
-        If the loss is no longer a finite number.
+        If the loss is no longer a finite number, or there is nothing to train.
     ShapeError
         If the model's output does not suit the labels.
     """
+    if epochs < 1 or batch_size < 1:
+        raise ModelError(f"`epochs` and `batch_size` must be at least 1, not {epochs} and {batch_size}")
     generator = torch.Generator().manual_seed(seed)
     images, labels = _tensors(train)
-    steps = max(1, math.ceil(len(train) / batch_size)) * epochs
+    steps = math.ceil(len(train) / batch_size) * epochs
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate_at(step, steps))
     _evaluate(model, validation.first(2))
     sample = images[torch.randperm(len(train), generator=generator)[:STATISTICS_IMAGES]]
     average = _Average(model)
-    done, best, best_state = [], None, None
+    done: list[Epoch] = []
+    best, best_state = Epoch(0, math.inf, math.inf, 0.0), model.state_dict()
     for number in range(1, epochs + 1):
         model.train()
         total = 0.0
@@ -205,15 +209,16 @@ def fit(
                 average.update()
                 total += loss.item() * len(index)
             schedule.step()
-        if not math.isfinite(total):
-            raise ModelError(
-                f"the loss became {total} in epoch {number}; use a smaller `learning_rate` than {learning_rate:g}"
-            )
         with average.in_model():
             refresh_statistics(model, sample)
             epoch = Epoch(number, total / len(train), *_evaluate(model, validation, label_smoothing))
-            if best is None or epoch.validation_loss < best.validation_loss:
+            if epoch.validation_loss < best.validation_loss:
                 best, best_state = epoch, copy.deepcopy(model.state_dict())
+        if not math.isfinite(epoch.loss + epoch.validation_loss):
+            raise ModelError(
+                f"the loss became {epoch.loss + epoch.validation_loss} in epoch {number}; "
+                f"use a smaller `learning_rate` than {learning_rate:g}"
+            )
         done.append(epoch)
         if progress is not None:
             progress(epoch, epochs)

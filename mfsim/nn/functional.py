@@ -13,7 +13,8 @@ everything else is plain autograd. `Accumulator` with `wrap` passes its gradient
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,15 +32,15 @@ RADIX = 64
 
 
 def _exporting() -> bool:
-    return torch.onnx.is_in_onnx_export() and not torch.jit.is_tracing()
+    return torch.onnx.is_in_onnx_export() and not torch.jit.is_tracing()  # type: ignore[attr-defined]
 
 
-def _node(op: str, inputs: Sequence[torch.Tensor], attributes: dict, shape: Sequence[int]) -> torch.Tensor:
+def _node(op: str, inputs: Sequence[torch.Tensor], attributes: dict[str, Any], shape: Sequence[int]) -> torch.Tensor:
     x = inputs[0]
     return torch.onnx.ops.symbolic(f"{DOMAIN}::{op}", inputs, attributes, dtype=x.dtype, shape=tuple(shape), version=1)
 
 
-def _choice(name: str, value, allowed: Sequence) -> None:
+def _choice(name: str, value: object, allowed: Sequence[object]) -> None:
     if value not in allowed:
         shown = ", ".join(str(a) for a in allowed)
         raise FormatError(
@@ -47,7 +48,7 @@ def _choice(name: str, value, allowed: Sequence) -> None:
         )
 
 
-def mf_attributes(form: str, sign_zero: int, grid: str) -> dict:
+def mf_attributes(form: str, sign_zero: int, grid: str) -> dict[str, Any]:
     """Return the three attributes of an MF product, checked."""
     _choice("form", form, FORMS)
     _choice("sign_zero", sign_zero, (0, 1))
@@ -84,7 +85,13 @@ def _zero_pad(x: torch.Tensor, pads: tuple[int, int, int, int]) -> torch.Tensor:
     return F.pad(x, (left, right, top, bottom)) if any(pads) else x
 
 
-def _window_size(x: torch.Tensor, kernel, strides, pads, dilations=(1, 1)) -> list[int]:
+def _window_size(
+    x: torch.Tensor,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int] = (1, 1),
+) -> list[int]:
     sizes = []
     for k in range(2):
         span = dilations[k] * (kernel[k] - 1) + 1
@@ -164,15 +171,21 @@ def wht(
         attributes = {"block": block, "dims": dims, "order": order, "norm": norm, "inverse": int(inverse)}
         return _node("WHT", (x,), attributes, x.shape)
     for axis, n in lengths.items():
-        blocks = x.movedim(axis, -1).unflatten(-1, (-1, n))
-        blocks = _transform(blocks, n)
+        moved = x.movedim(axis, -1)
+        blocks = _transform(moved.reshape(*moved.shape[:-1], moved.shape[-1] // n, n), n)
         if order == "sequency":
             blocks = blocks[..., _sequency(n)]
-        x = blocks.flatten(-2).movedim(-1, axis)
+        x = blocks.reshape(moved.shape).movedim(-1, axis)
     return x * gain if gain != 1 else x
 
 
-def _mf(product, x: torch.Tensor, w: torch.Tensor, form: str, zero: int) -> torch.Tensor:
+def _mf(
+    product: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    x: torch.Tensor,
+    w: torch.Tensor,
+    form: str,
+    zero: int,
+) -> torch.Tensor:
     """Return the MF sum of x and w where `product` is the ordinary bilinear one."""
     signs = hard_sign(x, zero), hard_sign(w, zero)
     if form == "abs":

@@ -37,6 +37,8 @@ class Shift(nn.Module):
     gain : buffer, shape [n, 1, ...]
     """
 
+    gain: torch.Tensor
+
     def __init__(self, exponents: Sequence[int], axis: int = -1) -> None:
         super().__init__()
         exponents = [int(k) for k in exponents]

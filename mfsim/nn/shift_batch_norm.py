@@ -51,6 +51,9 @@ class ShiftBatchNorm1d(nn.Module):
     """
 
     axis = -1
+    running_mean: torch.Tensor
+    running_var: torch.Tensor
+    gain: torch.Tensor
 
     def __init__(self, features: int, eps: float = 1e-5, momentum: float = 0.1) -> None:
         super().__init__()

@@ -80,10 +80,12 @@ class WHTLayer(nn.Module):
                 raise FormatError(
                     f"`{name}` must be one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}"
                 )
-        if over == "plane" and (plane is None or layout != "image"):
-            raise ShapeError("a WHTLayer with `over` plane needs `plane` (rows, columns) and `layout` image")
+        self.lengths: tuple[int, ...] = (channels,)
+        if over == "plane":
+            if plane is None or layout != "image":
+                raise ShapeError("a WHTLayer with `over` plane needs `plane` (rows, columns) and `layout` image")
+            self.lengths = tuple(plane)
         self.channels, self.over, self.layout, self.residual = channels, over, layout, residual
-        self.lengths = (channels,) if over == "channels" else tuple(plane)
         self.padded, block = fit_lengths(self.lengths, size)
         coefficients = 1
         for n in self.padded:
@@ -113,7 +115,7 @@ class WHTLayer(nn.Module):
         return x + y if self.residual else y
 
     def _over_channels(self, x: torch.Tensor) -> torch.Tensor:
-        y = x.movedim(-3, -1) if self.layout == "image" else x
+        y: torch.Tensor = x.movedim(-3, -1) if self.layout == "image" else x
         y = self.transform(pad_to(y, self.padded))
         y = self.inverse(self.norm(self.product(self.threshold(y))))
         if self.padded != self.lengths:
@@ -121,7 +123,8 @@ class WHTLayer(nn.Module):
         return y.movedim(-1, -3) if self.layout == "image" else y
 
     def _over_plane(self, x: torch.Tensor) -> torch.Tensor:
-        y = self.transform(pad_to(x, self.padded)).reshape(-1, self.channels, self.threshold.size).transpose(1, 2)
+        y: torch.Tensor = self.transform(pad_to(x, self.padded))
+        y = y.reshape(-1, self.channels, self.threshold.size).transpose(1, 2)
         y = self.norm(self.product(self.threshold(y)))
         y = self.inverse(y.transpose(1, 2).reshape(-1, self.channels, *self.padded))
         return y[..., : self.lengths[0], : self.lengths[1]] if self.padded != self.lengths else y

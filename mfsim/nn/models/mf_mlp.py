@@ -21,7 +21,7 @@ def build(input_shape: tuple[int, int, int], classes: int, *, width: int = 128, 
     form : {"ef", "abs"}
         The MF operator.
     """
-    layers = OrderedDict(flatten=nn.Flatten())
+    layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
     features = math.prod(input_shape)
     for number in (1, 2):
         layers[f"linear{number}"] = MFLinear(features, width, bias=False, form=form)

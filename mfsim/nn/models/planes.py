@@ -21,10 +21,9 @@ def first_padding(input_shape: tuple[int, int, int]) -> tuple[tuple[int, int], t
     ShapeError
         If a side is odd and no power of two: it cannot be padded evenly.
     """
-    plane = tuple(max(LEAST, next_power_of_two(n)) for n in input_shape[1:])
-    missing = [padded - n for padded, n in zip(plane, input_shape[1:], strict=True)]
-    if any(m % 2 for m in missing):
-        raise ShapeError(
-            f"images must have even sides, so that they can be padded evenly, not {input_shape[1]} x {input_shape[2]}"
-        )
-    return tuple(1 + m // 2 for m in missing), plane
+    _, rows, columns = input_shape
+    plane = max(LEAST, next_power_of_two(rows)), max(LEAST, next_power_of_two(columns))
+    missing = plane[0] - rows, plane[1] - columns
+    if missing[0] % 2 or missing[1] % 2:
+        raise ShapeError(f"images must have even sides, so that they can be padded evenly, not {rows} x {columns}")
+    return (1 + missing[0] // 2, 1 + missing[1] // 2), plane

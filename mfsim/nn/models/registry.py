@@ -7,7 +7,8 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -69,7 +70,9 @@ def _shown(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _arguments(builder: Callable, path: str, given: dict, options: dict) -> dict:
+def _arguments(
+    builder: Callable[..., nn.Module], path: str, given: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
     """Return what to call `builder` with: those of `given` that it has parameters for, and all options."""
     try:
         parameters = inspect.signature(builder).parameters.values()
@@ -86,7 +89,7 @@ def _arguments(builder: Callable, path: str, given: dict, options: dict) -> dict
 
 
 @contextlib.contextmanager
-def _seeded(seed: int | None):
+def _seeded(seed: int | None) -> Iterator[None]:
     with torch.random.fork_rng(devices=[], enabled=seed is not None):
         if seed is not None:
             torch.manual_seed(seed)
@@ -94,7 +97,7 @@ def _seeded(seed: int | None):
 
 
 def create(
-    name: str, input_shape: Sequence[int] = (1, 8, 8), classes: int = 10, *, seed: int | None = None, **options
+    name: str, input_shape: Sequence[int] = (1, 8, 8), classes: int = 10, *, seed: int | None = None, **options: Any
 ) -> nn.Module:
     """Return the network called `name` with fresh weights.
 
