@@ -10,11 +10,11 @@ import csv
 import io
 import os
 import pathlib
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mfsim.errors import MfsimError
+from mfsim.files import write_whole
 
 Cell = int | float | str | bool | None | tuple[int | str, ...]
 
@@ -82,18 +82,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> pathlib.Path:
     Raises `MfsimError` if the folder cannot be made or written to.
     """
     path = pathlib.Path(path)
-    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-        return path
     except OSError as error:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
         raise MfsimError(f"`{path}` cannot be written: {error.strerror or error}") from error
+    return write_whole(path, text.encode())

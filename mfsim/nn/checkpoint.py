@@ -4,36 +4,24 @@ from __future__ import annotations
 
 import os
 import pathlib
-import tempfile
 
 import safetensors
 import safetensors.torch
 import torch
 from torch import nn
 
-from mfsim.errors import MfsimError, ModelError
+from mfsim.errors import ModelError
+from mfsim.files import write_whole
 
 
 def save_checkpoint(model: nn.Module, path: str | os.PathLike[str]) -> pathlib.Path:
     """Write parameters and buffers of `model` to `path`, whole or not at all, and return it."""
-    path = pathlib.Path(path)
     # Copies: safetensors refuses tensors that share memory, as the weights of tied layers do.
     tensors = {
         name: tensor.detach().clone(memory_format=torch.contiguous_format)
         for name, tensor in model.state_dict().items()
     }
-    data = safetensors.torch.save(tensors)
-    temporary = None
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            temporary = pathlib.Path(file.name)
-            file.write(data)
-        temporary.replace(path)
-    except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        raise MfsimError(f"`{path}` cannot be written: {error.strerror or error}") from error
-    return path
+    return write_whole(path, safetensors.torch.save(tensors))
 
 
 def load_checkpoint(model: nn.Module, path: str | os.PathLike[str]) -> nn.Module:

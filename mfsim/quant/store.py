@@ -11,7 +11,6 @@ import copy
 import json
 import os
 import pathlib
-import tempfile
 from dataclasses import asdict
 from typing import Any
 
@@ -20,7 +19,8 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from mfsim.errors import MfsimError, ModelError
+from mfsim.errors import ModelError
+from mfsim.files import write_whole
 from mfsim.nn import AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d
 from mfsim.quant.fold import BATCH_NORMS, as_pool, replace_module
 from mfsim.quant.quantizers import ActivationQuant
@@ -33,7 +33,6 @@ VERSION = 1
 
 def save(network: QuantizedNetwork, path: str | os.PathLike[str]) -> pathlib.Path:
     """Write a quantized network to one safetensors file, whole or not at all, and return its path."""
-    path = pathlib.Path(path)
     structure = {
         "sites": [asdict(site) for site in network.sites],
         "shifts": {
@@ -52,17 +51,7 @@ def save(network: QuantizedNetwork, path: str | os.PathLike[str]) -> pathlib.Pat
     # One entry: safetensors writes several in random order, and equal networks should have equal files.
     header = {"mfsim": json.dumps({"version": VERSION, **structure}, sort_keys=True)}
     tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
-    temporary = None
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            temporary = pathlib.Path(file.name)
-            file.write(safetensors.torch.save(tensors, header))
-        temporary.replace(path)
-    except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        raise MfsimError(f"`{path}` cannot be written: {error.strerror or error}") from error
-    return path
+    return write_whole(path, safetensors.torch.save(tensors, header))
 
 
 def load(path: str | os.PathLike[str], model: nn.Module) -> QuantizedNetwork:
