@@ -31,8 +31,6 @@ EXACT = (
     nn.Flatten,
     nn.Unflatten,
     nn.ZeroPad2d,
-    nn.PixelShuffle,
-    nn.PixelUnshuffle,
     nn.Dropout,
     nn.Dropout1d,
     nn.Dropout2d,
