@@ -111,6 +111,8 @@ def graph_of(model: onnx.ModelProto, opset: int) -> FileGraph:
 def array_of(tensor: onnx.TensorProto) -> np.ndarray:
     """Return the values of a tensor as float64, float32, integer or bool numpy data."""
     try:
+        if min(tensor.dims, default=0) < 0:
+            raise ValueError("numpy would infer a size of -1")
         return np.array(numpy_helper.to_array(tensor))
     except (ValueError, TypeError, KeyError) as error:
         raise ModelError(

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
 
 from mfsim import ops
+from mfsim.compiler.graph import array_of
 from mfsim.compiler.reader import read_model
 from mfsim.errors import MfsimError, ModelError
 from mfsim.export.integer import integer_model
@@ -101,10 +101,7 @@ def _restore(proto: onnx.ModelProto, metadata: dict[str, str]) -> Program:
 
 
 def _array(initializer: onnx.TensorProto) -> np.ndarray:
-    try:
-        codes = numpy_helper.to_array(initializer)
-    except (ValueError, TypeError, KeyError) as error:
-        raise ModelError(f"initializer `{initializer.name}` is damaged") from error
+    codes = array_of(initializer)
     if codes.dtype not in (np.int32, np.int64):
         raise ModelError(f"initializer `{initializer.name}` must be int32 or int64, not {codes.dtype}")
     return codes

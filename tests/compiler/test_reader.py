@@ -160,6 +160,10 @@ def test_damaged_initializer():
     (tensor,) = [t for t in model.graph.initializer if t.dims == [6, 3]]
     tensor.raw_data = tensor.raw_data[:-3]
     assert message(model) == "tensor `c0` has damaged data: its size or type does not suit its shape"
+    model = network()
+    (tensor,) = [t for t in model.graph.initializer if t.dims == [6, 3]]
+    tensor.dims[0] = -1
+    assert message(model) == "tensor `c0` has damaged data: its size or type does not suit its shape"
 
 
 @pytest.mark.parametrize(("value", "what"), [(np.nan, "NaN"), (np.inf, "infinity")])
