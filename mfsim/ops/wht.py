@@ -148,13 +148,17 @@ def cases():
     yield Case("n2-shift", (activation("x", (2,), Format(8), Scale.of(-3)),), {"norm": "shift"}, exhaustive=True)
     for n in (2, 16, 64):
         for order in ORDERS:
-            yield Case(f"n{n}-{order}", (activation("x", (3, n), Format(8), Scale.of(-5)),), {"order": order, "norm": "shift"})
+            yield Case(
+                f"n{n}-{order}", (activation("x", (3, n), Format(8), Scale.of(-5)),), {"order": order, "norm": "shift"}
+            )
     x = activation("x", (2, 8), Format(8), Scale.of(-4))
     yield Case("inverse", (x,), {"norm": "shift", "inverse": 1})
     yield Case("blocks", (activation("x", (24,), Format(8)),), {"block": 8, "order": "sequency"})
     yield Case("ortho", (activation("x", (16,), Format(12, False), Scale.of(-2)),), {"norm": "ortho"})
     yield Case("2d", (activation("x", (3, 4, 8), Format(8)),), {"dims": 2, "norm": "shift"})
-    yield Case("2d-square-ortho", (activation("x", (8, 8), Format(8)),), {"dims": 2, "norm": "ortho", "order": "sequency"})
+    yield Case(
+        "2d-square-ortho", (activation("x", (8, 8), Format(8)),), {"dims": 2, "norm": "ortho", "order": "sequency"}
+    )
     yield Case("2d-blocks", (activation("x", (2, 8, 12), Format(8)),), {"dims": 2, "block": 4})
     yield Case("wide", (activation("x", (8,), Format(59)),), {})
 
