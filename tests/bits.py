@@ -14,4 +14,6 @@ def assert_bit_equal(got: np.ndarray, expected: np.ndarray, what: str = "codes")
     different = np.argwhere(got != expected)
     if len(different):
         at = tuple(int(i) for i in different[0])
-        raise AssertionError(f"{what}: {len(different)} of {got.size} codes differ, first at {at}: {got[at]}, not {expected[at]}")
+        raise AssertionError(
+            f"{what}: {len(different)} of {got.size} codes differ, first at {at}: {got[at]}, not {expected[at]}"
+        )

@@ -28,7 +28,9 @@ def samples(case: Case, count: int = 24) -> list[np.ndarray]:
     bounds = [limits(tensor) for tensor in tensors]
     if case.exhaustive:
         spaces = [
-            range(int(lo), int(hi) + 1) for low, high in bounds for lo, hi in zip(low.reshape(-1), high.reshape(-1), strict=True)
+            range(int(lo), int(hi) + 1)
+            for low, high in bounds
+            for lo, hi in zip(low.reshape(-1), high.reshape(-1), strict=True)
         ]
         total = int(np.prod([len(space) for space in spaces], dtype=object))
         assert total <= 2**16, f"case {case.name} has {total} combinations; it must not be exhaustive"

@@ -14,9 +14,7 @@ from tests.bits import assert_bit_equal
 from tests.conformance import counting
 from tests.conformance.samples import limits, samples
 
-CASES = [
-    pytest.param(op, case, id=f"{op.name}-{case.name}") for op in ops.REGISTRY.values() for case in op.cases()
-]
+CASES = [pytest.param(op, case, id=f"{op.name}-{case.name}") for op in ops.REGISTRY.values() for case in op.cases()]
 
 
 def program_of(op, case):
