@@ -250,8 +250,8 @@ def strict_multiplication_free(subject: Program | CountReport, max_table: int = 
     """Return the count of a multiplication-free program; anything else is an error.
 
     Multiplication-free means: every node is counted, no mul, div or sqrt is executed between input codes
-    and output codes, and every lookup table is listed, shared by all channels, and has at most
-    `max_table` entries, so that no product hides in one.
+    and output codes, and every lookup table is listed, shared by all channels, has at most `max_table`
+    entries, and is no exact product by a constant (`mfsim.analysis.lookup.hidden_factor`).
 
     Raises
     ------
@@ -279,6 +279,11 @@ def strict_multiplication_free(subject: Program | CountReport, max_table: int = 
     for table in report.tables:
         if not table.shared:
             raise CountError(f"table `{table.name}` of node `{table.nodes[0]}` must be shared by all channels")
+        if table.factor:
+            raise CountError(
+                f"table `{table.name}` of node `{table.nodes[0]}` multiplies by {table.factor}; "
+                "a table must be a nonlinear function"
+            )
         if table.entries > max_table:
             raise CountError(
                 f"table `{table.name}` of node `{table.nodes[0]}` must have at most {max_table} entries, not {table.entries}"

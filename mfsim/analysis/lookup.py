@@ -1,13 +1,19 @@
 """The lookup tables of a program: their entries, their words and the nodes that read them.
 
 A table is a constant input that its op declares under the name `table` (or a name that ends in
-`_table`). It is shared by all channels when it has one axis.
+`_table`). It is shared by all channels when it has one axis and no other table is read with another
+slice of the same tensor.
+
+A table may hide a product by a constant: `hidden_factor` finds those whose entries, between saturated
+ends, lie on a straight line whose slope is no power of two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+import numpy as np
 
 from mfsim import ops
 from mfsim.ops.op import Row
@@ -16,7 +22,10 @@ from mfsim.program import Node, Program, Tensor
 
 @dataclass(frozen=True)
 class TableUse:
-    """A lookup table of `entries` words of `output_bits`, read with codes of `input_bits` by `nodes`."""
+    """A lookup table of `entries` words of `output_bits`, read with codes of `input_bits` by `nodes`.
+
+    `factor` is the constant that it multiplies by, 0 where it is no product.
+    """
 
     name: str
     entries: int
@@ -24,6 +33,40 @@ class TableUse:
     output_bits: int
     shared: bool
     nodes: tuple[str, ...]
+    factor: int = 0
+
+
+LAYOUT = ("slice", "reshape", "flatten", "transpose", "shift")
+"""Ops through which a table still reads codes of the tensor behind them."""
+
+
+def hidden_factor(entries: np.ndarray) -> int:
+    """Return the constant that a table of `entries` multiplies by, 0 where it is no product.
+
+    Equal entries at either end count as saturation. Slopes 0, +-2**k and tables with fewer than three
+    entries on the line are no product.
+    """
+    steps = np.diff(np.asarray(entries, dtype=object).reshape(-1))
+    moving = np.flatnonzero(steps != 0)
+    if len(moving) < 2:
+        return 0
+    # The steps into and out of saturation may be cut short, so the line is judged without them.
+    line = steps[moving[0] : moving[-1] + 1]
+    line = line[1:-1] if len(line) > 3 else line
+    slope = int(line[0])
+    if any(step != slope for step in line) or abs(slope).bit_count() == 1:
+        return 0
+    return slope
+
+
+def _sliced_source(program: Program, node: Node) -> str:
+    """Return the tensor of which `node` reads a slice, through layout ops; "" if it reads no slice."""
+    makers = {output: maker for maker in program.nodes for output in maker.outputs}
+    name, sliced = node.inputs[0], False
+    while name in makers and makers[name].op in LAYOUT:
+        sliced |= makers[name].op == "slice"
+        name = makers[name].inputs[0]
+    return name if sliced else ""
 
 
 def table_inputs(program: Program, node: Node) -> Iterator[Tensor]:
@@ -46,14 +89,20 @@ def tables_of(program: Program, rows: Iterable[Row]) -> tuple[TableUse, ...]:
     for node in program.nodes:
         for tensor in table_inputs(program, node):
             readers.setdefault(tensor.name, []).append(node)
+    sliced: dict[str, set[str]] = {}
+    for name, nodes in readers.items():
+        for node in nodes:
+            sliced.setdefault(_sliced_source(program, node), set()).add(name)
+    apart = {name for source, names in sliced.items() if source and len(names) > 1 for name in names}
     return tuple(
         TableUse(
             name,
             program.tensors[name].sample_size,
             max(widths.get(n.name, 0) for n in nodes),
             program.tensors[name].format.bits,
-            len(program.tensors[name].shape) == 1,
+            len(program.tensors[name].shape) == 1 and name not in apart,
             tuple(n.name for n in nodes),
+            hidden_factor(np.asarray(program.tensors[name].codes)),
         )
         for name, nodes in readers.items()
     )

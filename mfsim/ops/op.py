@@ -58,7 +58,7 @@ class Attribute:
 class Row:
     """`count` executions of one primitive for one sample, with the widths of its operands in bits.
 
-    `multiplied_by` is one of `MULTIPLIED_BY` for mul, else "". `entries` is the table size for lut.
+    `multiplied_by` is one of `MULTIPLIED_BY` for mul, else "".
     """
 
     layer: str

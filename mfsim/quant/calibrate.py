@@ -96,7 +96,8 @@ def _spread(layer: QuantProduct, words: LayerRecipe) -> int:
     """Return by how many octaves the weights of an MF product may be finer than its input.
 
     The input's part is shifted by as much onto the joined grid, where float32 holds sums up to 2**24;
-    half of that is left to the bias. Finer weights would be of no use: the input's rounding outweighs them.
+    half of that is left to the bias. Where the weights are far smaller than the input, some round to 0
+    at that limit, and with `sign_zero` 0 their terms lose the input's part too.
     """
     terms = layer.weight[0].numel()
     largest_x = 1 << (words.activation - int(layer.input_quant.signed))

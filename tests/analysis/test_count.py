@@ -12,6 +12,7 @@ import pytest
 from mfsim import ops
 from mfsim.analysis import count, strict_multiplication_free
 from mfsim.analysis.count import PRIMITIVES
+from mfsim.analysis.lookup import hidden_factor
 from mfsim.builder import ProgramBuilder
 from mfsim.errors import CountError
 from mfsim.formats import Format
@@ -83,7 +84,7 @@ def test_roll_ups_sum_to_the_total():
 
 def test_tables_are_listed_with_entries_words_and_readers():
     (table,) = count(mixed()).tables
-    assert dataclasses.astuple(table) == ("act.table", 64, 6, 4, True, ("lookup",))
+    assert dataclasses.astuple(table) == ("act.table", 64, 6, 4, True, ("lookup",), 0)
 
 
 def test_paper_rule_gives_the_compact_vision_transformer_of_learned_queries_and_keys():
@@ -170,6 +171,43 @@ def test_strictness_wants_every_table_listed_and_shared():
     apart = tuple(dataclasses.replace(table, shared=False) for table in report.tables)
     with pytest.raises(CountError, match=r"^table `c0` of node `node` must be shared by all channels$"):
         strict_multiplication_free(dataclasses.replace(report, tables=apart))
+
+
+@pytest.mark.parametrize(
+    ("entries", "factor"),
+    [
+        (3 * np.arange(-4, 5), 3),
+        (np.clip(-5 * np.arange(-8, 8), -17, 18), -5),
+        (4 * np.arange(-4, 5), 0),
+        (np.clip(np.arange(-8, 8), -3, 3), 0),
+        (np.abs(3 * np.arange(-4, 5)), 0),
+        (np.array([0, 0, 7, 7]), 0),
+        (np.zeros(4, int), 0),
+        (np.array([5]), 0),
+    ],
+)
+def test_product_that_hides_in_a_table(entries, factor):
+    assert hidden_factor(entries) == factor
+
+
+def test_strictness_refuses_a_product_in_a_table():
+    program = one("table", (4,), {"first": -4}, [(3 * np.arange(-4, 5), 8, 0)])
+    with pytest.raises(CountError) as caught:
+        strict_multiplication_free(program)
+    assert str(caught.value) == "table `c0` of node `node` multiplies by 3; a table must be a nonlinear function"
+
+
+def test_strictness_refuses_a_table_for_each_channel():
+    builder = ProgramBuilder()
+    x = builder.input("x", (2, 3), Format(8))
+    outputs = []
+    for channel in range(2):
+        part = {"axes": (1,), "starts": (channel,), "ends": (channel + 1,), "steps": (1,)}
+        table = builder.constant(f"table{channel}", np.abs(np.arange(-128, 128)) + channel)
+        outputs.append(builder.node("table", [builder.node("slice", [x], part), table], {"first": -128}))
+    program = builder.finish([builder.node("concat", outputs, {"axis": 1})])
+    with pytest.raises(CountError, match=r"^table `table0` of node `table` must be shared by all channels$"):
+        strict_multiplication_free(program)
 
 
 def test_strictness_refuses_a_count_by_the_rule_of_the_papers():
