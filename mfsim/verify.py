@@ -98,9 +98,10 @@ def simulate_step(
     batch_size: int = BATCH,
     threads: int | None = None,
     trace: str | os.PathLike[str] | None = None,
+    record: bool = True,
     progress: Progress = lambda what, done, total: None,
 ) -> Verification:
-    """Simulate `program` on all images of `split`, compare, and write simulation.json.
+    """Simulate `program` on all images of `split` and compare it with everything else in the folder.
 
     Parameters
     ----------
@@ -108,6 +109,8 @@ def simulate_step(
     quantized : the torch network that model.onnx was exported from.
     references : samples that are computed from the definitions of the ops as well.
     trace : folder for the codes of every edge.
+    record : whether simulation.json and the integer accuracy in run.json are written; only for the whole
+        test split of the run's own data, since they stand beside figures for that.
 
     Raises
     ------
@@ -140,9 +143,9 @@ def simulate_step(
         result.overflows,
         _errors(run, program, split.images[:ERROR_SAMPLES], codes[:ERROR_SAMPLES], progress),
     )
-    run.write("simulation.json", found.to_json())
-    accuracy = run.read()["accuracy"]
-    run.update(accuracy={**accuracy, "integer": found.accuracy})
+    if record:
+        run.write("simulation.json", found.to_json())
+        run.update(accuracy={**run.read()["accuracy"], "integer": found.accuracy})
     return found
 
 

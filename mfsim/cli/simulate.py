@@ -90,10 +90,11 @@ def _verify(
 
     run = RunFolder.open(target)
     images = _first(getattr(load_data(run, data), split), samples)
+    whole = data is None and split == "test" and samples is None
     quantized = load_quantized(run)
     with out.stages("simulate") as stages:
         found = simulate_step(
-            run, program, images, quantized=quantized, references=references, progress=stages, **options
+            run, program, images, quantized=quantized, references=references, record=whole, progress=stages, **options
         )
     out.result(**found.to_json())
     _ranges(out, program, found.observed, found.overflows)

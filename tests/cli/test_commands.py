@@ -128,6 +128,15 @@ def test_simulate_a_file_and_trace_it(folder, tmp_path):
     assert len(codes) == len([name for name in names if name.endswith(".hex")]) >= len(program.nodes)
 
 
+def test_a_part_of_the_test_set_is_not_recorded(folder):
+    before = {name: (folder / name).read_bytes() for name in ("run.json", "simulation.json")}
+    for more in (["--samples", 3], ["--split", "validation"], ["--data", "digits"]):
+        shown = mfsim("simulate", folder, "--references", 0, "--json", *more)
+        assert shown.status == 0, shown.stderr
+        assert {name: (folder / name).read_bytes() for name in before} == before
+    assert mfsim("simulate", folder, "--samples", 3, "--json").json["samples"] == 3
+
+
 def test_batches_and_threads_change_nothing(folder):
     shown = [
         mfsim(
