@@ -32,11 +32,17 @@ PASSING = (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn
 
 
 def replace_module(model: nn.Module, path: str, module: nn.Module) -> nn.Module:
-    """Put `module` at `path` of `model` and return the model (`module` itself for an empty path)."""
+    """Put `module` at `path` of `model`, and wherever else its predecessor stands; return the model.
+
+    For an empty path `module` itself is the model.
+    """
     if not path:
         return module
-    parent, _, name = path.rpartition(".")
-    setattr(model.get_submodule(parent), name, module)
+    predecessor = model.get_submodule(path)
+    places = [place for place, found in model.named_modules(remove_duplicate=False) if found is predecessor]
+    for place in places:
+        parent, _, name = place.rpartition(".")
+        setattr(model.get_submodule(parent), name, module)
     return model
 
 

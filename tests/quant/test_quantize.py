@@ -206,6 +206,22 @@ def test_an_entrance_quantizer_where_something_else_reads_the_input():
     assert pooled.input_quant[0].bits == 8
 
 
+def test_a_layer_under_two_names_is_quantized_under_both():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = self.again = MFLinear(64, 64)
+            self.parts = nn.Sequential(nn.ReLU(), self.first)
+            self.act = self.parts[0]
+
+        def forward(self, x):
+            return self.first(self.act(self.parts(self.act(self.first(x.flatten(1))))))
+
+    network = quantize(Twice().eval(), Recipe(), images())
+    assert network.model.parts[1] is network.model.again is network.model.first
+    assert type(network.model.first).__name__ == "QuantMFLinear"
+
+
 def test_a_clip_brings_its_input_to_one_grid_that_holds_its_bounds():
     model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU6(), nn.Hardtanh(-1.0, 1.0), nn.Flatten(), nn.Linear(144, 2))
     network = quantize(settled(model), Recipe.from_dict({"per_channel": True}), images() * 40).model
