@@ -25,7 +25,7 @@ class Settings:
     """
 
     epochs: int = 40
-    learning_rate: float = 0.01
+    learning_rate: float = 0.005
     batch_size: int = 64
     seed: int = 0
     quantized_epochs: int = 10

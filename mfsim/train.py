@@ -149,7 +149,7 @@ def fit(
     validation: Split,
     *,
     epochs: int = 40,
-    learning_rate: float = 0.01,
+    learning_rate: float = 0.005,
     batch_size: int = 64,
     weight_decay: float = 0.01,
     label_smoothing: float = 0.1,
