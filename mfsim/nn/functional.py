@@ -42,10 +42,9 @@ def _node(op: str, inputs: Sequence[torch.Tensor], attributes: dict[str, Any], s
 
 def _choice(name: str, value: object, allowed: Sequence[object]) -> None:
     if value not in allowed:
-        shown = ", ".join(str(a) for a in allowed)
-        raise FormatError(
-            f"`{name}` must be one of {shown}, not {value!r}{did_you_mean(str(value), map(str, allowed))}"
-        )
+        shown = [str(a) for a in allowed]
+        hint = did_you_mean(value, shown) if isinstance(value, str) else ""
+        raise FormatError(f"`{name}` must be one of {', '.join(shown)}, not {value!r}{hint}")
 
 
 def mf_attributes(form: str, sign_zero: int, grid: str) -> dict[str, Any]:
