@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "mfsim.analysis": ("count", "energy", "memory", "strict_multiplication_free", "widths"),
     "mfsim.builder": ("ProgramBuilder",),
-    "mfsim.cim": ("map_program",),
+    "mfsim.cim": ("Array", "map_program"),
     "mfsim.compiler": ("compile_model", "load", "read_integer"),
     "mfsim.errors": (
         "ArrayError",

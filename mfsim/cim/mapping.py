@@ -38,6 +38,8 @@ Placed = tuple[list[Part], list[Outside]]
 def why_digital(node: Node, program: Program, array: Array) -> str:
     """Return why `node` stays in digital logic; empty for one that goes onto arrays."""
     if node.op == "wht":
+        if all(n == 1 for _, n in _lengths(node, program)):
+            return "a transform of length 1"
         return "" if array.stores == "wht" else "the array stores weights, not the transform"
     if node.op not in PRODUCTS:
         return "no product with stored weights"
@@ -135,16 +137,24 @@ def _product(node: Node, x: Tensor, w: Tensor, program: Program) -> Product:
     return Product(x.sample_size // terms, terms, outputs)
 
 
-def _transform(node: Node, program: Program, array: Array) -> Placed:
+def _lengths(node: Node, program: Program) -> list[tuple[int, int]]:
+    """Return (axis, length of its transform) for each axis of a transform, in order of execution."""
     (x,) = program.inputs_of(node)
     attributes: Any = node.attributes
-    dims, parts, behind = attributes["dims"], [], []
+    axes = range(len(x.shape) - 1, len(x.shape) - 1 - attributes["dims"], -1)
+    return [(axis, block_length(x.shape[axis], attributes["block"])) for axis in axes]
+
+
+def _transform(node: Node, program: Program, array: Array) -> Placed:
+    (x,) = program.inputs_of(node)
+    parts, behind = [], []
     most = 1 << (min(array.terms, array.sums).bit_length() - 1)
     word = x.format
-    for axis in range(len(x.shape) - 1, len(x.shape) - 1 - dims, -1):
-        n = block_length(x.shape[axis], attributes["block"])
+    for axis, n in _lengths(node, program):
+        if n == 1:
+            continue
         m = min(n, most)
-        name = "transform" if dims == 1 else f"transform along axis {axis}"
+        name = f"transform along axis {axis}"
         product = Product(x.sample_size // m, m, m)
         driven = word_digits(word, array.input_bits, array.lines == "signed")
         part, more = place(_where(node), name, product, driven, Digits(1, signed=True), array)
