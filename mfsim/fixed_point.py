@@ -200,6 +200,17 @@ def requantize(
     return fitted
 
 
+def round_floats(values: np.ndarray, rounding: Rounding | str) -> np.ndarray:
+    """Return real values rounded to integers, in their own type: what a float file computes before it clips."""
+    rule = Rounding.parse(rounding)
+    if rule in (Rounding.HALF_UP, Rounding.HALF_AWAY):
+        sign = np.where(values < 0, -1, 1).astype(values.dtype) if rule is Rounding.HALF_AWAY else values.dtype.type(1)
+        floor = np.floor(values * sign)
+        return np.asarray(sign * (floor + (values * sign - floor >= 0.5)))
+    plain = {Rounding.HALF_EVEN: np.rint, Rounding.FLOOR: np.floor, Rounding.CEIL: np.ceil}
+    return np.asarray(plain.get(rule, np.trunc)(values))
+
+
 def _check_power_of_two(name: str, scale: Scale) -> None:
     if scale.factors:
         raise FormatError(f"`{name}` must be a power of two, not {scale}")

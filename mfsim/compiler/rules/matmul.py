@@ -6,12 +6,11 @@ Gemm is its third input, else an Add of a constant right behind.
 
 from __future__ import annotations
 
-import numpy as np
-
-from mfsim.compiler.bias import accumulator_scale, following_bias, own_bias
+from mfsim.compiler.bias import accumulator_scale, following_bias, product_bias, weight_constants
 from mfsim.compiler.graph import FileNode
 from mfsim.compiler.grid import Grid
 from mfsim.compiler.lowering import Lowering
+from mfsim.compiler.signs import output_signs
 from mfsim.errors import ShapeError, UnsupportedOpError
 from mfsim.formats import Scale
 from mfsim.program import Tensor
@@ -34,9 +33,10 @@ def matmul(lowering: Lowering, node: FileNode) -> None:
         return
     weights = lowering.grid(node, 1, "the weights")
     shape, scale = product(x, weights, mf)
-    w = lowering.constant(node.inputs[1], weights.codes, weights.scale, weights.format)
     bias, output = following_bias(lowering, node, shape, len(shape) - 1, scale)
-    lowering.emit(node, op, [x.name, w, *([bias] if bias else [])], attributes, output=output)
+    signs = None if mf else output_signs(lowering, output, shape[-1])
+    constants = weight_constants(lowering, node, weights, bias, scale, 1, signs)
+    lowering.emit(node, op, [x.name, *constants], attributes, output=output)
 
 
 def gemm(lowering: Lowering, node: FileNode) -> None:
@@ -53,13 +53,13 @@ def gemm(lowering: Lowering, node: FileNode) -> None:
         raise ShapeError(f"x must have the shape [batch, K], not {len(x.shape)} axes")
     weights = lowering.grid(node, 1, "the weights")
     if node.integer("transB", 0):
-        weights = Grid(weights.codes.T, weights.exponents.T, weights.format)
+        weights = weights.transposed()
     shape, scale = product(x, weights, False)
-    w = lowering.constant(node.inputs[1], np.ascontiguousarray(weights.codes), weights.scale, weights.format)
-    bias, output = own_bias(lowering, node, 2, scale, shape[-1]), node.outputs[0]
-    if bias is None:
-        bias, output = following_bias(lowering, node, shape, 1, scale)
-    lowering.emit(node, "matmul", [x.name, w, *([bias] if bias else [])], output=output)
+    bias, output = product_bias(lowering, node, 2, shape, 1, scale)
+    signs = output_signs(lowering, output, shape[-1])
+    lowering.emit(
+        node, "matmul", [x.name, *weight_constants(lowering, node, weights, bias, scale, 1, signs)], output=output
+    )
 
 
 def product(x: Tensor, weights: Grid, mf: bool) -> tuple[tuple[int, ...], Scale]:

@@ -1,0 +1,36 @@
+"""Files in the QCDQ style: QuantizeLinear, perhaps Clip, DequantizeLinear, with any scale and zero point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mfsim.compiler import approximations
+from tests.compiler.foreign import Foreign, assert_exact, measured, reals
+
+RNG = np.random.default_rng(5)
+
+
+def perceptron(x_scale, w_scale, y_scale, zero_point=0, kind=np.int8, clip=None, axis=None):
+    """Two layers, as Brevitas writes them: activations quantized, weights stored, biases on the accumulator's grid."""
+    file = Foreign(x=(12,))
+    x = file.qdq("x", x_scale, zero_point, kind, clip)
+    for name, (inputs, outputs) in {"fc1": (12, 16), "fc2": (16, 5)}.items():
+        codes = RNG.integers(-127, 128, (outputs, inputs))
+        scale = np.broadcast_to(np.float32(w_scale), (outputs,)) if axis is not None else np.float32(w_scale)
+        options = {} if axis is None else {"axis": axis}
+        w = file.stored(codes, scale, np.zeros(scale.shape), **options)
+        step = np.asarray(x_scale if name == "fc1" else y_scale, np.float32) * np.asarray(w_scale, np.float32)
+        b = file.stored(RNG.integers(-999, 999, outputs), np.broadcast_to(step, (outputs,)), np.zeros(outputs), np.int32, axis=0)
+        y = file.node("Gemm", x, w, b, transB=1, name=name)
+        x = file.qdq(file.node("Relu", y) if name == "fc1" else y, y_scale, zero_point, kind, clip)
+    return file.model(x)
+
+
+@pytest.mark.parametrize("clip", [None, (-8, 7), (-7, 7)])
+def test_powers_of_two(clip):
+    model = perceptron(0.0625, 0.0078125, 0.125, clip=clip)
+    program = assert_exact(model, reals((12,)))
+    assert not approximations(program)
+    assert {node.op for node in program.nodes} == {"matmul", "relu", "requantize"}
+    assert program.tensors["x"].format.bits == (4 if clip else 8)
