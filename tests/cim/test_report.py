@@ -108,22 +108,28 @@ def test_what_signs_of_x_need(word, zero, pads, signs):
 
 
 def test_padding_brings_the_sign_of_zero():
-    """x in 1..5 has one sign; a pad of code 0 brings sign 0, still one bit; with x in -5..5 without 0 it takes two passes."""
+    """x in 1..5 or -5..-1 has one sign. Padding adds that of 0: still one bit, but -1 and +1 need a correction."""
     from dataclasses import replace
 
     from mfsim.formats import Range
     from mfsim.ops.op import activation
 
-    def passes(ranges, pads):
+    def signs(lo, hi, pads, zero):
         builder = ProgramBuilder()
-        x = builder.input_tensor(replace(activation("x", (2, 2, 2), Format(4)), range=Range(*ranges)))
+        x = builder.input_tensor(replace(activation("x", (2, 2, 2), Format(4)), range=Range.of(lo, hi)))
         w = builder.constant("w", np.ones((1, 2, 2, 2), dtype=int), Format(2))
-        program = builder.finish([builder.node("mf_conv2d", [x, w], {"pads": (pads,) * 4})])
-        return [part.passes for part in map_program(program, MACRO).parts]
+        program = builder.finish([builder.node("mf_conv2d", [x, w], {"pads": (pads,) * 4, "sign_zero": zero})])
+        return map_program(program, MACRO).parts[0].signs
 
-    assert passes(((1,), (5,)), 0) == passes(((1,), (5,)), 1) == [1, 1]
-    assert passes(((-5,), (-1,)), 1) == [1, 1]
-    assert passes(((-5,), (5,)), 0) == [2, 1]
+    correction = "one pass, twice the sum minus a stored constant"
+    assert [signs(1, 5, pads, zero) for pads in (0, 1) for zero in (0, 1)] == [""] * 4
+    assert [signs(-5, -1, pads, zero) for pads in (0, 1) for zero in (0, 1)] == ["", "", "", correction]
+
+
+def test_halves_take_turns_only_where_both_hold_a_tile():
+    """16 terms, 2 outputs of 4 planes: one tile of 31 x 8. x has 4 planes, 8 rows share a converter: 32 cycles."""
+    assert map_program(residual_product(), MACRO).summary()["cycles"] == 32
+    assert map_program(residual_product(), MACRO.changed(columns=30)).summary()["cycles"] == 64
 
 
 def test_energy_of_an_ideal_converter_is_that_of_a_loss_free_one():
