@@ -1,7 +1,7 @@
 """Biases: the third input of a dense op, or an Add of a constant right behind a product.
 
 A bias lies on the grid of its accumulator, exactly, or it is an error; in a file of others it is rounded
-to it, which is noted. Behind a product it is taken in only if nothing else reads the product and if it
+to it, which is noted, or added behind on a finer grid where that would lose more. Behind a product it is taken in only if nothing else reads the product and if it
 lies on that grid; else the Add stays an op of its own.
 """
 
@@ -13,60 +13,33 @@ import numpy as np
 
 from mfsim.compiler.broadcast import along_axis
 from mfsim.compiler.graph import FileNode
-from mfsim.compiler.grid import Grid
+from mfsim.compiler.grid import Grid, fractions, rounded_to
 from mfsim.compiler.lowering import Lowering
+from mfsim.compiler.rescaling import GUARD_BITS
 from mfsim.errors import FormatError, ShapeError
 from mfsim.formats import Scale
-from mfsim.ops.products import dense_scale
-from mfsim.program import Tensor
-
-
-def accumulator_scale(x: Tensor, w: Scale, joined: bool) -> Scale:
-    """Return the accumulator's scale, along axis 0: the product of both, or for MF (`joined`) the finer one."""
-    if not joined:
-        return dense_scale(x.scale, w, 0)
-    ex = x.scale.exponent
-    exponents = tuple(min(ex, ew) for ew in w.powers)
-    return Scale(exponents, None if len(exponents) == 1 else 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Bias:
-    """A bias: the name of its value in the file, and its codes on the grid of the accumulator."""
+    """A bias: the name of its value in the file, and its codes on the grid of the accumulator.
+
+    `values` are real values where that grid is too coarse: then they are added behind the product.
+    """
 
     name: str
     codes: np.ndarray
+    values: np.ndarray | None = None
 
 
-def weight_constants(
-    lowering: Lowering,
-    node: FileNode,
-    weights: Grid,
-    bias: Bias | None,
-    scale: Scale,
-    axis: int,
-    signs: np.ndarray | None,
-) -> list[str]:
-    """Return the constants of a product: weights, with their outputs along `axis`, and the bias if there is one.
-
-    `signs` multiplies each output; then the words are those that the products need.
-    """
-    codes, word = weights.codes, weights.format
-    if signs is not None:
-        codes = codes * signs.reshape([-1 if k == axis else 1 for k in range(codes.ndim)])
-        word = weights.format if weights.format.holds(int(codes.min()), int(codes.max())) else None
-    constants = [lowering.constant(node.inputs[1], codes, weights.scale, word)]
-    if bias is not None:
-        start = bias.codes if signs is None else bias.codes * signs
-        constants.append(lowering.constant(bias.name, start, scale))
-    return constants
-
-
-def product_bias(
-    lowering: Lowering, node: FileNode, k: int, shape: tuple[int, ...], axis: int, scale: Scale
+def find_bias(
+    lowering: Lowering, node: FileNode, k: int | None, shape: tuple[int, ...], axis: int, scale: Scale
 ) -> tuple[Bias | None, str]:
-    """Return the bias in input `k` of a dense op, else that of an Add right behind; and what the product writes."""
-    bias = own_bias(lowering, node, k, scale, shape[axis])
+    """Return the bias in input `k` of a product, else that of an Add right behind; and what the product writes.
+
+    `shape` is the product's output, `axis` its output channels, and `scale` that of its accumulator, along axis 0.
+    """
+    bias = None if k is None else own_bias(lowering, node, k, scale, shape[axis])
     return (bias, node.outputs[0]) if bias is not None else following_bias(lowering, node, shape, axis, scale)
 
 
@@ -77,8 +50,7 @@ def own_bias(lowering: Lowering, node: FileNode, k: int, scale: Scale, outputs: 
         return None
     if value.size not in (1, outputs) or value.shape[-1:] not in ((), (1,), (outputs,)):
         raise ShapeError(f"the bias `{node.inputs[k]}` must have the shape ({outputs},), not {value.shape}")
-    codes = lowering.near_grid(node, k, np.array(scale.steps_along(outputs), dtype=object), "the bias")
-    return Bias(node.inputs[k], codes.reshape(-1))
+    return _fitted(lowering, node, k, np.array(scale.steps_along(outputs), dtype=object))
 
 
 def following_bias(
@@ -102,8 +74,23 @@ def following_bias(
             return None, output
         view = [-1 if i == axis else 1 for i in range(len(shape))]
         steps = np.array(scale.steps_along(shape[axis]), dtype=object).reshape(view)
-        codes = lowering.near_grid(add, k, steps, "the bias")
+        bias = _fitted(lowering, add, k, steps)
     except (FormatError, ShapeError):
         return None, output
     lowering.done.add(add)
-    return Bias(add.inputs[k], codes.reshape(-1)), add.outputs[0]
+    return bias, add.outputs[0]
+
+
+def _fitted(lowering: Lowering, node: FileNode, k: int, steps: np.ndarray) -> Bias:
+    """Return the bias of constant input `k` for an accumulator of `steps`."""
+    name = node.inputs[k]
+    if lowering.strict:
+        exponents = np.array([Scale.of_steps([step]).exponent for step in steps.reshape(-1)], dtype=np.int64)
+        return Bias(name, lowering.on_grid(node, k, exponents.reshape(steps.shape), "the bias").reshape(-1))
+    value = lowering.value(node, k)
+    values = value.exact_values() if isinstance(value, Grid) else fractions(lowering.array(node, k, "the bias"))
+    codes, error = rounded_to(values, steps)
+    late = error > 2.0**-GUARD_BITS
+    if error and not late:
+        lowering.note(node, f"the bias `{name}` is rounded to its accumulator's grid, by at most {error:.2g} of a step")
+    return Bias(name, codes.reshape(-1), np.broadcast_to(values, steps.shape).reshape(-1) if late else None)

@@ -22,7 +22,7 @@ from mfsim.builder import ProgramBuilder
 from mfsim.compiler.folding import fold
 from mfsim.compiler.graph import FileGraph, FileNode
 from mfsim.compiler.foreign_constants import is_foreign_constant, linear_quantizer_of, of_constant
-from mfsim.compiler.grid import Grid, exact_grid, fractions, rounded_to
+from mfsim.compiler.grid import Grid, exact_grid
 from mfsim.compiler.quantizer import Quantizer, quantizer_of
 from mfsim.errors import FormatError, MfsimError, ModelError
 from mfsim.formats import Format, Scale
@@ -176,21 +176,6 @@ class Lowering:
         if isinstance(value, (str, Coded)):
             return f"the activation `{node.inputs[k]}`"
         return f"the {'quantized constant' if isinstance(value, Grid) else 'constant'} `{node.inputs[k]}`"
-
-    def near_grid(self, node: FileNode, k: int, steps: np.ndarray, what: str) -> np.ndarray:
-        """Return the codes of constant input `k` on a grid of `steps` (rational numbers, broadcast).
-
-        In the dialect they must lie on it; in a file of others they are rounded to it, which is noted.
-        """
-        if self.strict:
-            exponents = np.frompyfunc(lambda step: Scale.of_steps([step]).exponent, 1, 1)(steps)
-            return self.on_grid(node, k, np.asarray(exponents, dtype=np.int64), what)
-        value = self.value(node, k)
-        values = value.exact_values() if isinstance(value, Grid) else fractions(self.array(node, k, what))
-        codes, error = rounded_to(values, steps)
-        if error:
-            self.note(node, f"{what} `{node.inputs[k]}` is rounded to the grid that it meets, by at most {error:.2g} of a step")
-        return codes
 
     def writer(self, name: str) -> FileNode:
         """Return the node that writes a value of the file, or the first that reads a graph input."""

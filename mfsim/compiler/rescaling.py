@@ -19,8 +19,8 @@ from mfsim.errors import UnsupportedOpError
 from mfsim.formats import Scale
 from mfsim.program import Tensor
 
-GUARD_BITS = 8
-"""How much finer the grid of an approximated operand is: its error is at most 2**-9 of a step."""
+GUARD_BITS = 12
+"""How much finer the grid of an approximated operand is: its error is at most 2**-13 of a step."""
 
 
 def gained(
@@ -53,7 +53,7 @@ def with_offset(
     lowering: Lowering, node: FileNode, x: Tensor, values: np.ndarray, what: str, op: str = "add"
 ) -> None:
     """Emit x + values (or x - values), for constant `values` that broadcast against a sample of x."""
-    exact = fractions(values)
+    exact = values if values.dtype == object else fractions(values)
     codes, error = rounded_to(exact, _steps(x, values.ndim))
     guard = 0
     if error:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from mfsim.compiler.bias import accumulator_scale, product_bias, weight_constants
 from mfsim.compiler.graph import FileNode
 from mfsim.compiler.lowering import Lowering
+from mfsim.compiler.product import emit_product
 from mfsim.compiler.rules.matmul import mf_attributes
-from mfsim.compiler.signs import output_signs
 from mfsim.compiler.windows import plane, window
 from mfsim.errors import ShapeError, UnsupportedOpError
 
@@ -24,14 +23,9 @@ def conv(lowering: Lowering, node: FileNode) -> None:
     kernel = geometry.pop("kernel")
     outputs = weights.codes.shape[0]
     shape = (1, outputs, *plane(x.shape[2:], kernel, geometry))
-    scale = accumulator_scale(x, weights.scale, mf)
-    bias, output = product_bias(lowering, node, 2, shape, 1, scale)
-    signs = None if mf else output_signs(lowering, output, outputs)
-    w, *rest = weight_constants(lowering, node, weights, bias, scale, 0, signs)
     attributes = geometry | {"groups": node.integer("group", 1)} | (mf_attributes(node) if mf else {})
-    lowering.emit(
-        node, "mf_conv2d" if mf else "conv2d", [x.name, w, *rest], attributes, output=output
-    )
+    op = "mf_conv2d" if mf else "conv2d"
+    emit_product(lowering, node, op, x, weights, shape, attributes, axes=(1, 0), bias_input=2)
 
 
 RULES = {("", "Conv"): conv, ("org.mfsim", "MFConv"): conv}
