@@ -141,6 +141,6 @@ def int64(codes: np.ndarray) -> np.ndarray:
 
 def rounded_to(values: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the nearest codes (ties to even) of rational `values` on rational `steps`, and the greatest error in steps."""
-    quotients = values / steps
+    quotients = np.asarray(values / steps, dtype=object)
     codes = np.asarray(np.frompyfunc(round, 1, 1)(quotients), dtype=object)
-    return int64(codes), float(max(np.abs(quotients - codes).reshape(-1), default=0))
+    return int64(codes), float(max(map(abs, np.asarray(quotients - codes, dtype=object).reshape(-1).tolist()), default=0))

@@ -161,21 +161,17 @@ def quantizer_of(
 def linear_quantizer(scale: np.ndarray, zero_point: np.ndarray, axis: int, rank: int) -> Quantizer:
     """Return the quantizer of a QuantizeLinear, or what a DequantizeLinear undoes; the type of `zero_point` is the word.
 
-    A scale with one axis runs along `axis` of values of `rank` axes.
+    A scale or zero point of several numbers runs along `axis` of values of `rank` axes.
     """
     kind = zero_point.dtype.name
     signed = kind.startswith("int")
     if not signed and not kind.startswith("uint"):
         raise UnsupportedOpError(f"the codes must be integers, not {kind}; quantize to integers of at most 32 bits")
     word = Format(int(kind.lstrip("uint")), signed)
-    if scale.size > 1:
-        if scale.ndim != 1:
-            raise UnsupportedOpError("a scale must be one number, or one for each index of one axis, not for each block")
-        view = [-1 if k == axis % rank else 1 for k in range(rank)]
-        scale = scale.reshape(view)
-        zero_point = zero_point.reshape(view) if zero_point.size > 1 else zero_point.reshape(())
-    else:
-        scale, zero_point = scale.reshape(()), zero_point.reshape(())
+    if max(scale.ndim, zero_point.ndim) > 1 and max(scale.size, zero_point.size) > 1:
+        raise UnsupportedOpError("a scale must be one number, or one for each index of one axis, not for each block")
+    view = [-1 if k == axis % rank else 1 for k in range(rank)]
+    scale, zero_point = (part.reshape(view if part.size > 1 else ()) for part in (scale, zero_point))
     exponents, factors = parts_of(scale, "the scale")
     zero_point = zero_point.astype(np.int64)
     return Quantizer(exponents, word, (word.lo, word.hi), "half_even", factors, zero_point, added_before=False)

@@ -15,7 +15,7 @@ from mfsim.compiler.graph import FileNode
 from mfsim.compiler.grid import fractions, rounded_to
 from mfsim.compiler.lowering import Lowering, gain_node
 from mfsim.compiler.requantizing import rescaled
-from mfsim.errors import UnsupportedOpError
+from mfsim.errors import FormatError, UnsupportedOpError
 from mfsim.formats import Scale
 from mfsim.program import Tensor
 
@@ -26,27 +26,39 @@ GUARD_BITS = 12
 def gained(
     lowering: Lowering, node: FileNode, k: int, x: Tensor, gains: np.ndarray, axis: int, output: str | None
 ) -> Tensor:
-    """Return x, the activation of input `k`, multiplied by nonzero `gains` along `axis` (-1 for one gain).
+    """Return x, the activation of input `k`, multiplied by `gains` along `axis` (-1 for one gain).
 
-    Signs that the product in front has taken into its weights are taken out again. Raises
-    `UnsupportedOpError` where signs remain that differ between channels.
+    Signs that the product in front has taken into its weights are taken out again. Where signs remain,
+    channels are negated, or cleared for a gain of 0.
     """
     flips = lowering.flips.get(node.inputs[k])
     if flips is not None:
         gains = np.where(flips == 0, 1.0, gains * flips)
-    if (gains == 0).any() or len(set(np.sign(gains))) > 1:
-        raise UnsupportedOpError(
-            "a gain that is 0, or of another sign for some channels, is supported right behind a product only; "
-            "fold it into the weights"
-        )
-    name = x.name
-    if gains.flat[0] < 0:
-        name, gains = lowering.inner(node, "neg", [name]), -gains
+    name = _signed(lowering, node, x, np.sign(gains).astype(np.int64), axis)
+    gains = np.where(gains == 0, 1.0, np.abs(gains))
     exact = [Fraction(gain) for gain in gains.reshape(-1).tolist()]
     op, attributes = gain_node(exact, axis)
     if output is None:
         return lowering.builder.tensors[lowering.inner(node, op, [name], attributes)]
     return lowering.builder.tensors[lowering.emit(node, op, [name], attributes, output=output)]
+
+
+def _signed(lowering: Lowering, node: FileNode, x: Tensor, signs: np.ndarray, axis: int) -> str:
+    """Return x times -1, 0 or 1 for each index of `axis`: runs of channels with one sign are cut out, and joined again."""
+    signs = signs.reshape(-1)
+    starts = [0, *(np.flatnonzero(np.diff(signs)) + 1).tolist()]
+    parts = []
+    for start, end in zip(starts, [*starts[1:], len(signs)], strict=True):
+        part = x.name
+        if len(starts) > 1:
+            cut = {"axes": (axis,), "starts": (start,), "ends": (end,), "steps": (1,)}
+            part = lowering.inner(node, "slice", [part], cut)
+        if signs[start] < 0:
+            part = lowering.inner(node, "neg", [part])
+        elif signs[start] == 0:
+            part = lowering.inner(node, "clip", [part], {"lo": 0, "hi": 0})
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else lowering.inner(node, "concat", parts, {"axis": axis})
 
 
 def with_offset(
@@ -71,6 +83,16 @@ def with_offset(
         codes = np.broadcast_to(codes, [n if k == scale.axis else m for k, (n, m) in _sizes(x, codes)])
     constant = lowering.constant(f"{node.outputs[0]}.offset", np.ascontiguousarray(codes), scale)
     lowering.emit(node, op, [x.name, constant])
+
+
+def near_code(lowering: Lowering, node: FileNode, x: Tensor, value: np.ndarray, what: str) -> int:
+    """Return the code of one real number on the one scale of x, rounded; `what` is noted if it is not exact."""
+    if x.scale.axis is not None:
+        raise FormatError(f"{what} needs one scale for the whole tensor, not one for each channel; requantize first")
+    codes, error = rounded_to(fractions(value.reshape(-1)[:1]), np.array(x.scale.steps[:1], dtype=object))
+    if error:
+        lowering.note(node, f"{what} is rounded to the grid of `{x.name}`, by {error:.2g} of a step")
+    return int(codes[0])
 
 
 def _sizes(x: Tensor, codes: np.ndarray) -> enumerate[tuple[int, int]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.compiler.graph import FileNode
-from mfsim.compiler.grid import exact_grid, fractions, rounded_to
+from mfsim.compiler.grid import exact_grid
 from mfsim.compiler.lowering import Lowering
 from mfsim.compiler.requantizing import rescaled
-from mfsim.compiler.rescaling import GUARD_BITS
+from mfsim.compiler.rescaling import GUARD_BITS, near_code
 from mfsim.errors import FormatError, UnsupportedOpError
 from mfsim.formats import Scale
 from mfsim.program import Tensor
@@ -45,10 +45,7 @@ def _emit(lowering: Lowering, node: FileNode, x: Tensor, lo: np.ndarray | None, 
         if bound.size != 1:
             raise UnsupportedOpError(f"a bound must be one number, not of the shape {bound.shape}")
         if not lowering.strict:
-            rounded, error = rounded_to(fractions(bound), np.array(x.scale.steps[0], dtype=object))
-            codes[name] = int(rounded.reshape(-1)[0])
-            if error:
-                lowering.note(node, f"a bound is rounded to the grid of `{x.name}`, by {error:.2g} of a step")
+            codes[name] = near_code(lowering, node, x, bound, "a bound")
             continue
         try:
             codes[name] = int(exact_grid(bound, x.scale.exponent).codes.reshape(-1)[0])

@@ -19,7 +19,7 @@ def conv(lowering: Lowering, node: FileNode) -> None:
         raise ShapeError(f"x and the weights must have 4 axes, not {len(x.shape)} and {weights.codes.ndim}")
     if weights.scale.axis not in (None, 0):
         raise UnsupportedOpError("the weights must have one scale, or one for each output channel")
-    geometry = window(node, weights.codes.shape[2:])
+    geometry = window(node, weights.codes.shape[2:], None if lowering.strict else x.shape[2:])
     kernel = geometry.pop("kernel")
     outputs = weights.codes.shape[0]
     shape = (1, outputs, *plane(x.shape[2:], kernel, geometry))

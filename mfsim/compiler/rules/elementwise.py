@@ -34,6 +34,9 @@ def cast_like(lowering: Lowering, node: FileNode) -> None:
     value = lowering.value(node, 0)
     if value is None:
         raise ModelError("the value is missing")
+    like = lowering.value(node, 1)
+    if isinstance(like, np.ndarray) and like.dtype.kind != "f":
+        raise UnsupportedOpError("an activation can only be cast to a float type; a Quant says how it is rounded")
     lowering.alias(node, value.astype(np.float32) if isinstance(value, np.ndarray) else value)
 
 

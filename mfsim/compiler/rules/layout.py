@@ -5,7 +5,7 @@ from __future__ import annotations
 from mfsim.compiler.graph import FileNode
 from mfsim.compiler.grid import exact_grid
 from mfsim.compiler.lowering import Lowering
-from mfsim.compiler.rescaling import on_one_grid
+from mfsim.compiler.rescaling import near_code, on_one_grid
 from mfsim.errors import FormatError, ShapeError, UnsupportedOpError
 
 
@@ -78,6 +78,10 @@ def pad(lowering: Lowering, node: FileNode) -> None:
     value = lowering.optional_array(node, 2, "the padding")
     code = 0
     if value is not None and (value != 0).any():
+        if not lowering.strict:
+            code = near_code(lowering, node, x, value, "the padding")
+            lowering.emit(node, "pad", [x.name], {"pads": tuple(pads), "value": code})
+            return
         try:
             code = int(exact_grid(value, x.scale.exponent).codes.reshape(-1)[0])
         except FormatError as error:

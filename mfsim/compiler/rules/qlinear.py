@@ -70,10 +70,7 @@ def _operand(lowering: Lowering, node: FileNode, k: int, parameters: tuple[int |
     at = replace(node, attributes={"axis": axis})
     if isinstance(value, np.ndarray):
         quantizer = linear_quantizer_of(at, np.asarray(scale), zero_point, value.dtype, value.ndim)
-        offset = quantizer.zero_point
-        if offset.size > 1 and scale.size == 1:
-            offset = offset.reshape([-1 if i == axis % value.ndim else 1 for i in range(value.ndim)])
-        codes = value.astype(np.int64) - quantizer.spread(offset, value.shape)
+        codes = value.astype(np.int64) - quantizer.spread(quantizer.zero_point, value.shape)
         factors = None if quantizer.factors is None else quantizer.spread(quantizer.factors, value.shape)
         exponents = quantizer.spread(quantizer.exponents, value.shape)
         lowering.values[name] = Grid(codes, exponents, quantizer.word(codes), factors)

@@ -18,14 +18,15 @@ from mfsim.program import Tensor
 
 def sum_pool(lowering: Lowering, node: FileNode) -> None:
     """SumPool, and AveragePool whose padding counts as values."""
-    attributes = window(node)
+    x = lowering.tensor(node, 0)
+    attributes = window(node, (), None if lowering.strict else x.shape[2:])
     if attributes.pop("dilations") != (1, 1):
         raise UnsupportedOpError("`dilations` must be 1")
     if node.op == "AveragePool" and any(attributes["pads"]) and not node.integer("count_include_pad", 0):
         raise UnsupportedOpError(
             "`count_include_pad` must be 1 where there are pads, so that every window has the same area"
         )
-    lowering.alias(node, _mean(lowering, node, lowering.tensor(node, 0), attributes))
+    lowering.alias(node, _mean(lowering, node, x, attributes))
 
 
 def whole_plane(lowering: Lowering, node: FileNode) -> None:
