@@ -111,6 +111,10 @@ class Format:
         return f"{'s' if self.signed else 'u'}{self.bits}"
 
 
+def _power(exponent: int) -> Fraction:
+    return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
+
+
 @dataclass(frozen=True)
 class Scale:
     """The grid of a tensor: real value = code * factor * 2**exponent.
@@ -131,7 +135,9 @@ class Scale:
         factors = tuple(Fraction(f) for f in self.factors)
         axis = self.axis
         if factors and len(factors) != len(exponents):
-            raise FormatError(f"a scale must have as many factors as exponents, not {len(factors)} and {len(exponents)}")
+            raise FormatError(
+                f"a scale must have as many factors as exponents, not {len(factors)} and {len(exponents)}"
+            )
         if any(not 1 <= f < 2 for f in factors):
             raise FormatError("the factors of a scale must be at least 1 and less than 2")
         if all(f == 1 for f in factors):
@@ -156,13 +162,14 @@ class Scale:
         A float is taken as the dyadic rational that it is. Raises `FormatError` for a step that is not positive.
         """
         exponents, factors = [], []
-        for step in map(Fraction, steps):
+        for given in steps:
+            step = Fraction(given)
             if step <= 0:
                 raise FormatError(f"a scale must be positive, not {float(step)!r}")
             exponent = step.numerator.bit_length() - step.denominator.bit_length()
-            exponent -= step < Fraction(2) ** exponent
+            exponent -= step < _power(exponent)
             exponents.append(exponent)
-            factors.append(step / Fraction(2) ** exponent)
+            factors.append(step / _power(exponent))
         return cls(tuple(exponents), axis, tuple(factors))
 
     @property
@@ -184,9 +191,8 @@ class Scale:
     @property
     def steps(self) -> tuple[Fraction, ...]:
         """The exact real value of the code 1, one for each exponent."""
-        return tuple(
-            f * Fraction(2) ** e for f, e in zip(self.factors or (1,) * len(self.exponents), self.exponents, strict=True)
-        )
+        factors = self.factors or (Fraction(1),) * len(self.exponents)
+        return tuple(f * _power(e) for f, e in zip(factors, self.exponents, strict=True))
 
     def along(self, size: int) -> tuple[int, ...]:
         """Return `size` exponents: the stored ones, or the single one repeated."""

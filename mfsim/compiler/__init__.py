@@ -34,9 +34,7 @@ APPROXIMATION = "approximation."
 """What the keys of the approximations in the metadata of a program begin with."""
 
 
-def compile_model(
-    source: str | os.PathLike[str] | onnx.ModelProto, *, multiplier_bits: int | None = None
-) -> Program:
+def compile_model(source: str | os.PathLike[str] | onnx.ModelProto, *, multiplier_bits: int | None = None) -> Program:
     """Return the integer program of a quantized model.
 
     Parameters
@@ -102,7 +100,7 @@ def _lower(lowering: Lowering, node: FileNode) -> None:
     if rule is None and not lowering.strict:
         rule = FOREIGN_RULES.get((node.domain, node.op))
     if rule is None:
-        raise unsupported(node)
+        raise unsupported(node, lowering.strict)
     with naming(node):
         if sum(bool(name) for name in node.outputs) != 1:
             raise UnsupportedOpError(f"only one output is supported, not {len(node.outputs)}")

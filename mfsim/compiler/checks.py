@@ -33,6 +33,11 @@ def check_domains(model: onnx.ModelProto) -> int:
     for node in model.graph.node:
         domain = "" if node.domain == "ai.onnx" else node.domain
         if domain not in DOMAINS:
+            if domain == "com.microsoft":
+                raise UnsupportedOpError(
+                    f"node `{node.name}` ({node.op_type}) is of the domain `{domain}`, whose ops belong to ONNX Runtime alone; "
+                    "quantize in its QDQ format"
+                )
             known = [d for d in DOMAINS if d]
             raise UnsupportedOpError(
                 f"node `{node.name}` ({node.op_type}) is of the domain `{domain}`, which mfsim does not know"

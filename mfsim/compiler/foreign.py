@@ -53,7 +53,7 @@ def at_least(model: onnx.ModelProto, version: int) -> onnx.ModelProto:
 def _rename(model: onnx.ModelProto) -> None:
     for thing in (*model.opset_import, *model.graph.node):
         thing.domain = ALIASES.get(thing.domain, thing.domain)
-    kept = {}
+    kept: dict[str, int] = {}
     for entry in model.opset_import:
         kept[entry.domain] = max(kept.get(entry.domain, 0), entry.version)
     del model.opset_import[:]
@@ -98,7 +98,9 @@ def _batch_norm(model: onnx.ModelProto, node: onnx.NodeProto) -> Iterator[onnx.N
     if missing:
         raise UnsupportedOpError(f"node `{node.name}` ({node.domain}::{node.op_type}): `{missing[0]}` must be constant")
     epsilon = next((a.f for a in node.attribute if a.name == "epsilon"), 1e-5)
-    for part, values in zip(("gain", "offset"), affine_of([constants[k] for k in node.input[1:]], epsilon), strict=True):
+    for part, values in zip(
+        ("gain", "offset"), affine_of([constants[k] for k in node.input[1:]], epsilon), strict=True
+    ):
         model.graph.initializer.append(numpy_helper.from_array(values.astype(np.float32), f"{node.output[0]}.{part}"))
     inner = f"{node.output[0]}.gained"
     yield helper.make_node("Mul", [node.input[0], f"{node.output[0]}.gain"], [inner], f"{node.name}.gain")

@@ -125,6 +125,7 @@ def _refuse(places: np.ndarray, values: np.ndarray, exponents: np.ndarray) -> No
         where = f" at index {at[0] if len(at) == 1 else at}" if at else ""
         raise FormatError(f"{float(np.asarray(values)[at])!r}{where} does not lie on the grid 2^{int(exponents[at])}")
 
+
 def fractions(values: np.ndarray) -> np.ndarray:
     """Return real values as an object array of rational numbers, exactly."""
     made = np.empty(values.size, dtype=object)
@@ -143,4 +144,6 @@ def rounded_to(values: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, float
     """Return the nearest codes (ties to even) of rational `values` on rational `steps`, and the greatest error in steps."""
     quotients = np.asarray(values / steps, dtype=object)
     codes = np.asarray(np.frompyfunc(round, 1, 1)(quotients), dtype=object)
-    return int64(codes), float(max(map(abs, np.asarray(quotients - codes, dtype=object).reshape(-1).tolist()), default=0))
+    return int64(codes), float(
+        max(map(abs, np.asarray(quotients - codes, dtype=object).reshape(-1).tolist()), default=0)
+    )

@@ -20,8 +20,8 @@ import numpy as np
 
 from mfsim.builder import ProgramBuilder
 from mfsim.compiler.folding import fold
-from mfsim.compiler.graph import FileGraph, FileNode
 from mfsim.compiler.foreign_constants import is_foreign_constant, linear_quantizer_of, of_constant
+from mfsim.compiler.graph import FileGraph, FileNode
 from mfsim.compiler.grid import Grid, exact_grid
 from mfsim.compiler.quantizer import Quantizer, quantizer_of
 from mfsim.errors import FormatError, MfsimError, ModelError

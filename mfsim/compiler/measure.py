@@ -106,7 +106,9 @@ def measure(
     opened = session(runnable(original), optimise=False)
     fixed = [entry.shape[0] for entry in opened.get_inputs() if entry.shape and isinstance(entry.shape[0], int)]
     expected = run(opened, feeds, batch_size=fixed[0] if fixed else batch_size)
-    codes = {name: values if values.dtype.kind in "iu" else _codes(program, name, values) for name, values in feeds.items()}
+    codes = {
+        name: values if values.dtype.kind in "iu" else _codes(program, name, values) for name, values in feeds.items()
+    }
     result = simulate(program, codes)
     return [_difference(program, name, result.outputs[name], expected[name]) for name in program.outputs]
 

@@ -38,6 +38,7 @@ ROUNDINGS = {
     "HALF_UP": "half_away",
 }
 
+
 @dataclass(frozen=True, eq=False)
 class Quantizer:
     """What one quantizer says.
@@ -79,7 +80,8 @@ class Quantizer:
     @property
     def steps(self) -> np.ndarray:
         """The scale as float64, exactly."""
-        return np.ldexp(np.ones(self.exponents.shape) if self.factors is None else self.factors, self.exponents)
+        factors = np.ones(self.exponents.shape) if self.factors is None else self.factors
+        return np.asarray(np.ldexp(factors, self.exponents))
 
     def spread(self, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """Return exponents, factors or zero points broadcast to `shape`; a `FormatError` if they do not suit it."""

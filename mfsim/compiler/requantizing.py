@@ -33,25 +33,49 @@ def requantized(lowering: Lowering, node: FileNode, x: Tensor, quantizer: Quanti
     ratios, axis = scale_ratios(x, scale)
     shifts = [shift_of(ratio) for ratio in ratios]
     lo, hi = quantizer.limits
-    tied = quantizer.added_before and zero_point and quantizer.rounding not in MOVE_WITH_THE_ZERO_POINT
-    if quantizer.rounding == "half_even" and zero_point % 2 == 0:
-        tied = False
-    if tied and any(shift is None for shift in shifts):
-        if quantizer.rounding != "half_even":
+    if quantizer.added_before and _moves_ties(quantizer.rounding, zero_point):
+        places = [shift for shift in shifts if shift is not None]
+        if len(places) == len(shifts) and max(places) > 0:
+            return _around_zero_point(lowering, node, x, quantizer, places, axis, output)
+        if len(places) < len(shifts) and quantizer.rounding != "half_even":
             raise UnsupportedOpError(
                 f"a zero point with the rounding {quantizer.rounding} needs scales that are powers of two apart; "
                 "use the rounding mode ROUND or zero point 0"
             )
-        tied = False
-    if tied and max(shifts) > 0:
-        start = np.array([zero_point << max(shift, 0) for shift in shifts], dtype=np.int64)
-        start = start.reshape(-1, *[1] * (len(x.shape) - 1 - axis)) if len(shifts) > 1 else start.reshape(())
-        offset = lowering.constant(f"{x.name}.zero_point", start, _without_batch(x.scale))
-        x = lowering.builder.tensors[lowering.inner(node, "add", [x.name, offset])]
-        stored = _fitted(lowering, node, x, scale, quantizer, None, (lo, hi))
-        minus = lowering.constant(f"{stored}.zero_point", np.array(zero_point, dtype=np.int64), scale)
-        return _last(lowering, node, "sub", [stored, minus], {}, output)
     return _fitted(lowering, node, x, scale, quantizer, output, (lo - zero_point, hi - zero_point))
+
+
+def _moves_ties(rounding: str, zero_point: int) -> bool:
+    """Whether rounding x + zero_point differs from rounding x and adding it."""
+    return (
+        zero_point != 0
+        and rounding not in MOVE_WITH_THE_ZERO_POINT
+        and (rounding != "half_even" or zero_point % 2 == 1)
+    )
+
+
+def _around_zero_point(
+    lowering: Lowering,
+    node: FileNode,
+    x: Tensor,
+    quantizer: Quantizer,
+    shifts: list[int],
+    axis: int,
+    output: str | None,
+) -> str:
+    """Return the codes with the zero point added before the shift and subtracted afterwards."""
+    zero_point, scale = quantizer.one_zero_point, quantizer.scale_for(x.shape)
+    if min(shifts) < 0:
+        raise UnsupportedOpError(
+            f"a zero point with the rounding {quantizer.rounding} needs an input of a finer scale in every channel"
+        )
+    start = np.array([zero_point << shift for shift in shifts], dtype=np.int64)
+    start = start.reshape(-1, *[1] * (len(x.shape) - 1 - axis)) if len(shifts) > 1 else start.reshape(())
+    offset = lowering.constant(f"{x.name}.zero_point", start, x.scale if x.scale.axis is None else x.scale.on(0))
+    moved = lowering.builder.tensors[lowering.inner(node, "add", [x.name, offset])]
+    stored = _fitted(lowering, node, moved, scale, quantizer, None, quantizer.limits)
+    minus = lowering.constant(f"{stored}.zero_point", np.array(zero_point, dtype=np.int64), scale)
+    return _last(lowering, node, "sub", [stored, minus], {}, output)
 
 
 def _fitted(
@@ -148,10 +172,6 @@ def clipped(lowering: Lowering, node: FileNode, quantizer: Quantizer) -> Quantiz
     word = Format.of_range(min(lo, -1), hi) if quantizer.format.signed else Format.of_range(lo, hi)
     lowering.clips[clip] = node
     return replace(quantizer, limits=(lo, hi), format=word)
-
-
-def _without_batch(scale: Scale) -> Scale:
-    return scale if scale.axis is None else scale.on(0)
 
 
 def _last(

@@ -61,9 +61,7 @@ def _signed(lowering: Lowering, node: FileNode, x: Tensor, signs: np.ndarray, ax
     return parts[0] if len(parts) == 1 else lowering.inner(node, "concat", parts, {"axis": axis})
 
 
-def with_offset(
-    lowering: Lowering, node: FileNode, x: Tensor, values: np.ndarray, what: str, op: str = "add"
-) -> None:
+def with_offset(lowering: Lowering, node: FileNode, x: Tensor, values: np.ndarray, what: str, op: str = "add") -> None:
     """Emit x + values (or x - values), for constant `values` that broadcast against a sample of x."""
     exact = values if values.dtype == object else fractions(values)
     codes, error = rounded_to(exact, _steps(x, values.ndim))
@@ -74,7 +72,9 @@ def with_offset(
         if x.scale.axis is not None:
             x = lowering.builder.tensors[rescaled(lowering, node, x, finer)]
         codes, error = rounded_to(exact, _steps(x, values.ndim) / (1 if x.scale == finer else 2**guard))
-        lowering.note(node, f"{what} is rounded to 2^-{guard} of the step of `{x.name}`, by at most {error:.2g} of that")
+        lowering.note(
+            node, f"{what} is rounded to 2^-{guard} of the step of `{x.name}`, by at most {error:.2g} of that"
+        )
         scale = finer
     else:
         scale = x.scale

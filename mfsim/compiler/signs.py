@@ -6,8 +6,8 @@ import numpy as np
 
 from mfsim.compiler.foreign import affine_of
 from mfsim.compiler.graph import FileNode
-from mfsim.compiler.lowering import Lowering
 from mfsim.compiler.grid import Grid
+from mfsim.compiler.lowering import Lowering
 
 
 def output_signs(lowering: Lowering, output: str, outputs: int) -> np.ndarray | None:

@@ -8,9 +8,7 @@ from mfsim.compiler.graph import FileNode
 from mfsim.errors import ShapeError, UnsupportedOpError
 
 
-def window(
-    node: FileNode, kernel: Sequence[int] = (), size: Sequence[int] | None = None
-) -> dict[str, tuple[int, ...]]:
+def window(node: FileNode, kernel: Sequence[int] = (), size: Sequence[int] | None = None) -> dict[str, tuple[int, ...]]:
     """Return kernel, strides, pads (top, left, bottom, right) and dilations of a 2-D window.
 
     `size` is that of the plane, where a file of others may leave the pads to `auto_pad`.

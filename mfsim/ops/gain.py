@@ -12,6 +12,7 @@ from fractions import Fraction
 from mfsim.errors import FormatError
 from mfsim.formats import Format, Scale
 from mfsim.ops.op import Attribute, Case, Inference, Op, activation, no_operations, result
+from mfsim.program import Value
 
 LIMIT = 2**63
 """Numerators and denominators are attributes of 64 bits."""
@@ -71,7 +72,7 @@ def cases():
     yield Case("third", (x,), {"numerators": (1,), "denominators": (3,)}, exhaustive=True)
     yield Case("power-of-two", (x,), {"numerators": (8,), "denominators": (1,)}, exhaustive=True)
     per_channel = activation("x", (3, 2), Format(63), Scale.of_steps([0.1, 0.75, 3], 1))
-    each = {"numerators": (2**62 + 1, 5, 1), "denominators": (3, 7, 1), "axis": 1}
+    each: dict[str, Value] = {"numerators": (2**62 + 1, 5, 1), "denominators": (3, 7, 1), "axis": 1}
     yield Case("per-channel", (per_channel,), each)
     yield Case("moves-all-channels", (per_channel,), {"numerators": (1,), "denominators": (9,)})
 

@@ -102,8 +102,11 @@ def _bounds(x, attributes) -> tuple[list[tuple[int, int]], list[tuple[int, int]]
         (los, his), out_axis = x.range.along(axis, x.shape[axis]), axis
     products = [(lo * m, hi * m) for lo, hi, (m, _) in zip(los, his, pairs, strict=True)]
     codes = [
-        tuple(rounded(Fraction(end, 2**shift), attributes["rounding"]) for end in ends)
-        for ends, (_, shift) in zip(products, pairs, strict=True)
+        (
+            rounded(Fraction(lo, 2**shift), attributes["rounding"]),
+            rounded(Fraction(hi, 2**shift), attributes["rounding"]),
+        )
+        for (lo, hi), (_, shift) in zip(products, pairs, strict=True)
     ]
     return products, codes, out_axis
 

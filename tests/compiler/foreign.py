@@ -52,7 +52,10 @@ class Foreign(File):
         graph = helper.make_graph(
             self.nodes,
             "network",
-            [helper.make_tensor_value_info(k, kinds.get(k, self.kind), [batch, *shape]) for k, shape in self.inputs.items()],
+            [
+                helper.make_tensor_value_info(k, kinds.get(k, self.kind), [batch, *shape])
+                for k, shape in self.inputs.items()
+            ],
             [helper.make_tensor_value_info(name, kinds.get(name, TensorProto.FLOAT), None) for name in outputs],
             self.constants,
         )

@@ -22,7 +22,9 @@ def perceptron(x_scale, w_scale, y_scale, zero_point=0, kind=np.int8, clip=None,
         options = {"axis": 0} if channels else {}
         w = file.stored(codes, scale, np.zeros(scale.shape), **options)
         step = np.asarray(x_scale if name == "fc1" else y_scale, np.float32) * scale
-        b = file.stored(RNG.integers(-999, 999, outputs), np.broadcast_to(step, (outputs,)), np.zeros(outputs), np.int32, axis=0)
+        b = file.stored(
+            RNG.integers(-999, 999, outputs), np.broadcast_to(step, (outputs,)), np.zeros(outputs), np.int32, axis=0
+        )
         y = file.node("Gemm", x, w, b, transB=1, name=name)
         x = file.qdq(file.node("Relu", y) if name == "fc1" else y, y_scale, zero_point, kind, clip)
     return file.model(x, opset=21)
@@ -43,7 +45,8 @@ def test_zero_points(zero_point, kind):
     program = assert_exact(model, reals((12,)))
     assert not approximations(program)
     (x, *rest) = program.nodes
-    assert x.op == "sub" and not any(node.op == "sub" for node in rest), "one subtraction, at the border"
+    assert x.op == "sub"
+    assert not any(node.op == "sub" for node in rest), "one subtraction, at the border"
     assert program.metadata["input.x.zero_point"] == str(zero_point)
 
 
@@ -52,5 +55,6 @@ def test_zero_points(zero_point, kind):
 def test_free_scales(zero_point, kind, channels):
     model = perceptron(0.0611, 0.0071, 0.127, zero_point, kind, channels=channels)
     program, (error,) = measured(model, reals((12,), 512))
-    assert error.greatest <= 1 and error.rate < 0.01, str(error)
+    assert error.greatest <= 1, str(error)
+    assert error.rate < 0.01, str(error)
     assert len(approximations(program)) >= 2

@@ -67,7 +67,8 @@ def test_fully_connected_binary_network_of_finn(opset):
         x = file.bipolar(x) if outputs != 10 else x
     model = file.model(file.quant(x, 0.125), opset=opset)
     program, (error,) = measured(model, reals((16,), 512))
-    assert error.greatest <= 1 and error.rate < 0.01, str(error)
+    assert error.greatest <= 1, str(error)
+    assert error.rate < 0.01, str(error)
     assert {str(program.tensors[n.outputs[0]].format) for n in program.nodes if n.op == "sign"} == {"s2"}
 
 
@@ -85,7 +86,8 @@ def test_small_convolutional_network_of_brevitas():
     x = file.node("Reshape", x, file.constant([-1, 32], dtype=np.int64))
     x = file.node("MatMul", x, file.weights(file.normal(32, 10), 0.31, 2))
     program, (error,) = measured(file.model(file.quant(x, 0.0123, 16)), reals((3, 10, 10), 64))
-    assert error.greatest <= 60 and error.rate < 0.02, str(error)
+    assert error.greatest <= 60, str(error)
+    assert error.rate < 0.02, str(error)
     assert {"conv2d", "gain", "rescale", "max_pool2d", "matmul"} <= {node.op for node in program.nodes}
 
 
@@ -109,7 +111,8 @@ def test_mobile_network_of_brevitas():
     w = file.weights(file.normal(10, 12), 0.083, 8)
     x = file.node("Gemm", x, w, file.constant(file.normal(10)), transB=1)
     program, (error,) = measured(file.model(file.quant(x, 0.011, 8)), reals((3, 8, 8), 64))
-    assert error.greatest <= 20 and error.rate < 0.05, str(error)
+    assert error.greatest <= 20, str(error)
+    assert error.rate < 0.05, str(error)
     assert any("bias" in note for note in approximations(program))
 
 
@@ -152,7 +155,8 @@ def test_residual_network_of_mlperf_tiny_with_powers_of_two():
 def test_residual_network_of_mlperf_tiny(zero_point, kind):
     scales = [0.031, 0.117, 0.243, 0.51, 0.273, 0.49, 0.21, 0.27], [0.0071, 0.0043, 0.0091]
     program, (error,) = measured(residual(scales, zero_point, kind), reals((3, 8, 8), 128))
-    assert error.greatest <= 1 and error.rate < 0.05, str(error)
+    assert error.greatest <= 1, str(error)
+    assert error.rate < 0.05, str(error)
     assert "add" in {node.op for node in program.nodes}
 
 
@@ -175,5 +179,6 @@ def test_channels_last_network_of_finn():
     program = assert_exact(channels_last(True), reals((8, 8, 3), 64))
     assert not approximations(program)
     program, (error,) = measured(channels_last(False), reals((8, 8, 3), 64))
-    assert error.greatest <= 2 and error.rate < 0.03, str(error)
+    assert error.greatest <= 2, str(error)
+    assert error.rate < 0.03, str(error)
     assert "transpose" in {node.op for node in program.nodes}

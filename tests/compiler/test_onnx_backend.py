@@ -33,7 +33,7 @@ FED = {"Concat": range(1, 9), "Add": (1,), "Sub": (1,), "MatMul": (1,), "QLinear
 ROUNDED = 2.0**-4
 
 
-class Skipped(Exception):
+class DoesNotApplyError(Exception):
     """Why a test of ONNX does not apply."""
 
 
@@ -60,9 +60,9 @@ def grid_of(values: np.ndarray) -> tuple[int, int]:
         if (codes == np.rint(codes)).all():
             bits = max(2, int(np.abs(codes).max(initial=0)).bit_length() + 1)
             if bits > 24:
-                raise Skipped("values of more than 24 bits")
+                raise DoesNotApplyError("values of more than 24 bits")
             return exponent, bits
-    raise Skipped("values on no power-of-two grid")
+    raise DoesNotApplyError("values on no power-of-two grid")
 
 
 def array_of(value):
@@ -70,7 +70,7 @@ def array_of(value):
     if isinstance(value, onnx.TensorProto):
         return numpy_helper.to_array(value)
     if not isinstance(value, (np.ndarray, np.generic)):
-        raise Skipped("values that are no tensors")
+        raise DoesNotApplyError("values that are no tensors")
     return np.asarray(value)
 
 
@@ -78,11 +78,11 @@ def data_of(test):
     """Return inputs and expected outputs, with values that lie on power-of-two grids."""
     inputs, outputs = ([array_of(value) for value in values] for values in test.data_sets[0])
     if not inputs or inputs[0].ndim == 0:
-        raise Skipped("no batch axis")
+        raise DoesNotApplyError("no batch axis")
     if not is_integer(inputs[0]) and inputs[0].dtype != np.float32:
-        raise Skipped(f"activations of {inputs[0].dtype.name}")
+        raise DoesNotApplyError(f"activations of {inputs[0].dtype.name}")
     if not all(np.isfinite(a.astype(np.float64)).all() for a in inputs):
-        raise Skipped("values that are not finite")
+        raise DoesNotApplyError("values that are not finite")
     (node,) = test.model.graph.node
     rounded = [on_grid(a) if is_fed(node, k, inputs) or is_weight(node, k) else a for k, a in enumerate(inputs)]
     if any(a is not b for a, b in zip(inputs, rounded, strict=True)):
@@ -115,7 +115,7 @@ def on_grid(values):
         return values
     try:
         grid_of(values)
-    except Skipped:
+    except DoesNotApplyError:
         return (np.rint(values / ROUNDED) * ROUNDED).astype(np.float32)
     return values
 
@@ -125,7 +125,7 @@ def model_of(test, inputs):
     (node,) = test.model.graph.node
     infos, constants, nodes, names = [], [], [], list(node.input)
     if not {info.name for info in test.model.graph.input} <= set(names):
-        raise Skipped("inputs that the node does not read")
+        raise DoesNotApplyError("inputs that the node does not read")
     for place, (info, values) in enumerate(zip(test.model.graph.input, inputs, strict=True)):
         activation = is_fed(node, place, inputs)
         if activation:
@@ -140,7 +140,9 @@ def model_of(test, inputs):
         parts = {"scale": 2.0**exponent, "zero": 0.0, "bits": float(bits)}
         constants += [numpy_helper.from_array(np.float32(v), f"{info.name}.{part}") for part, v in parts.items()]
         quant = [info.name, *(f"{info.name}.{part}" for part in parts)]
-        nodes.append(helper.make_node("Quant", quant, [f"{info.name}.q"], f"q{place}", domain=QONNX, signed=1, narrow=0))
+        nodes.append(
+            helper.make_node("Quant", quant, [f"{info.name}.q"], f"q{place}", domain=QONNX, signed=1, narrow=0)
+        )
         names = [f"{info.name}.q" if name == info.name else name for name in names]
     made = onnx.NodeProto()
     made.CopyFrom(node)
@@ -154,13 +156,13 @@ def model_of(test, inputs):
 
 
 def run(test):
-    """Compile the test's file, simulate it, and compare every output; `Skipped` says why it does not apply."""
+    """Compile the test's file, simulate it, and compare every output; `DoesNotApplyError` says why it does not apply."""
     inputs, outputs = data_of(test)
     model, fed = model_of(test, inputs)
     try:
         program = compile_model(model)
     except MfsimError as error:
-        raise Skipped(f"refused: {error}") from error
+        raise DoesNotApplyError(f"refused: {error}") from error
     steps = 1 if approximations(program) else 0
     feeds = {info.name: array for info, array in zip(test.model.graph.input, inputs, strict=True) if info.name in fed}
     reals = {name: array for name, array in feeds.items() if not is_integer(array)}
@@ -235,10 +237,11 @@ def test_node_tests_of_onnx(op):
             try:
                 run(test)
                 ran += 1
-            except Skipped as reason:
+            except DoesNotApplyError as reason:
                 reasons[str(reason)] += 1
     if op in NONE:
-        assert not ran and any(NONE[op] in reason for reason in reasons)
+        assert not ran
+        assert any(NONE[op] in reason for reason in reasons)
     else:
         assert ran >= LEAST[op] > 0, f"{ran} ran; the others: {reasons}"
 

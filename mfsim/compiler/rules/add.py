@@ -39,9 +39,7 @@ def add(lowering: Lowering, node: FileNode) -> None:
 
 def _foreign(lowering: Lowering, node: FileNode, k: int, x: Tensor) -> None:
     """Add or subtract any constant."""
-    values = without_batch(
-        lowering.array(node, 1 - k, "the constant"), x.shape, f"the constant `{node.inputs[1 - k]}`"
-    )
+    values = without_batch(lowering.array(node, 1 - k, "the constant"), x.shape, f"the constant `{node.inputs[1 - k]}`")
     if node.op == "Sub" and k == 1:
         x = lowering.builder.tensors[lowering.inner(node, "neg", [x.name])]
     with_offset(

@@ -12,6 +12,7 @@ from mfsim.compiler.graph import FileNode
 from mfsim.compiler.lowering import Coded, Lowering
 from mfsim.compiler.requantizing import clipped, requantized
 
+
 def quantize_linear(lowering: Lowering, node: FileNode) -> None:
     """Requantize, together with a Clip of the codes behind it."""
     if node in lowering.input_quants:

@@ -30,7 +30,7 @@ PRODUCTS = {
 
 
 def qlinear(lowering: Lowering, node: FileNode) -> None:
-    """The product of dequantized operands, quantized again."""
+    """Multiply dequantized operands and quantize the sums again."""
     x = _operand(lowering, node, 0, (1, 2), 1)
     w = _operand(lowering, node, 3, (4, 5), 0 if node.op == "QLinearConv" else -1)
     names = [x, w]
@@ -44,7 +44,7 @@ def qlinear(lowering: Lowering, node: FileNode) -> None:
 
 
 def integer_product(lowering: Lowering, node: FileNode) -> None:
-    """The product of integers minus their zero points, on the scale 1."""
+    """Multiply integers minus their zero points; the sums lie on the scale 1."""
     x = _operand(lowering, node, 0, (None, 2), 1)
     w = _operand(lowering, node, 1, (None, 3), 0 if node.op == "ConvInteger" else -1)
     lowering.alias(node, _product(lowering, node, [x, w]))
