@@ -3,25 +3,46 @@
 wht      Each output word is its row of the Hadamard matrix, nothing overflows, all come `latency` cycles late.
 mf_dot   The same for the sum of the terms, a term being whatever its module computes; each term's module
          has the parameters of the block and takes word i of x and word i of w.
-mf_term  See `verify.py`: every pair of operands runs through the synthesised gates.
+mf_term  Yosys' SAT solver finds no operands for which the circuit differs from the literal definition
+         (`mf_term_definition.sv`); in `verify.py` every pair of short operands runs through the gates too.
 """
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from mfsim.errors import ParityError
+from mfsim.errors import ParityError, ToolError, UnsupportedOpError
 from mfsim.ops.wht import matrix
 from mfsim.rtl_models import yosys
 from mfsim.rtl_models.block import Parameters
 from mfsim.rtl_models.linear import Interpreter
 from mfsim.rtl_models.mf_dot.parameters import MfDotParameters
+from mfsim.rtl_models.mf_term.parameters import MfTermParameters
 from mfsim.rtl_models.wht.parameters import WhtParameters
 
+DEFINITION = pathlib.Path(__file__).parent / "mf_term" / "mf_term_definition.sv"
+NOT_PROVED = "proof did fail"
+"""What Yosys says where the solver found operands."""
 KEEP_TERMS = "setattr -mod -set keep_hierarchy 1 *mf_term"
+
+
+def prove(parameters: Parameters, texts: Mapping[str, str], top: str) -> str:
+    """Prove a block of any kind, and return in words what has been proved; a `ParityError` says what is wrong."""
+    if isinstance(parameters, WhtParameters):
+        prove_wht(parameters, texts, top)
+        return "equal to the Hadamard matrix, without overflow, for all inputs"
+    if isinstance(parameters, MfDotParameters):
+        prove_dot(parameters, texts, top)
+        prove_term(parameters.term, texts)
+        return "equal to the sum of its terms, without overflow, and a term to its definition, for all inputs"
+    if isinstance(parameters, MfTermParameters):
+        prove_term(parameters, texts)
+        return "equal to the definition for all inputs"
+    raise UnsupportedOpError(f"there is no proof for block `{parameters.block}`")
 
 
 def prove_wht(parameters: WhtParameters, texts: Mapping[str, str], top: str) -> None:
@@ -60,6 +81,18 @@ def prove_dot(parameters: MfDotParameters, texts: Mapping[str, str], top: str) -
                 raise ParityError(f"term `{name}` must have {generic} {value}")
         interpreter.define(wires["y_o"], at)
     _check_outputs(interpreter, parameters, ports, np.ones((1, parameters.n), dtype=np.int64))
+
+
+def prove_term(parameters: MfTermParameters, texts: Mapping[str, str]) -> None:
+    """Raise a `ParityError` unless the module `mf_term` is its definition for every pair of operands."""
+    circuit = {"mf_term.sv": texts["mf_term.sv"], DEFINITION.name: DEFINITION.read_text(encoding="utf-8")}
+    passes = (*yosys.ELABORATE, "sat -verify -prove differ_o 0")
+    try:
+        yosys.netlist(circuit, DEFINITION.stem, passes, parameters.generics())
+    except ToolError as error:
+        if NOT_PROVED not in str(error):
+            raise
+        raise ParityError(f"{parameters.top} differs from the definition of a term for some operands") from error
 
 
 def _ports(module: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -1,8 +1,8 @@
 """`verify`: prove that a block computes what the software computes, and that it has no multiplier.
 
 1. Elaboration, and the cells of the word-level netlist: an allow-list, and the exact number of adders.
-2. A proof for all inputs: of the transform and the dot product by linear interpretation of the netlist
-   (`proofs.py`), of a term by running every pair of operands, up to `EXHAUSTIVE` bits together.
+2. A proof for all inputs: of the transform and the dot product by linear interpretation of the netlist, of
+   a term by a SAT solver (`proofs.py`) and, up to `EXHAUSTIVE` bits together, by running every pair of operands.
 3. Vectors through the synthesised gates, cycle by cycle, compared in every cycle with the cycle model, and
    with the op's kernel: every code and every valid flag.
 """
@@ -22,12 +22,10 @@ from mfsim.rtl_models import blocks
 from mfsim.rtl_models.block import Codes, Parameters
 from mfsim.rtl_models.cells import check_cells
 from mfsim.rtl_models.gates import GateNetlist
-from mfsim.rtl_models.mf_dot.parameters import MfDotParameters
 from mfsim.rtl_models.mf_term.parameters import MfTermParameters
 from mfsim.rtl_models.pipeline import CycleModel
-from mfsim.rtl_models.proofs import prove_dot, prove_wht
+from mfsim.rtl_models.proofs import prove
 from mfsim.rtl_models.stimuli import all_pairs, cycles
-from mfsim.rtl_models.wht.parameters import WhtParameters
 
 EXHAUSTIVE = 24
 """Bits of both operands of a term together, up to which every pair is run."""
@@ -42,7 +40,7 @@ class BlockReport:
     Attributes
     ----------
     cells : word-level cells by type.
-    proved : what was proved for all inputs; empty where only vectors were run.
+    proved : what was proved for all inputs.
     gates, flip_flops : of the circuit that the vectors ran through.
     vectors : how many ran without a difference.
     """
@@ -93,27 +91,14 @@ def verify(
     progress("cells", 0, 1)
     cells = check_cells(parameters, texts, top)
     progress("proof", 0, 1)
-    proved = ""
-    if isinstance(parameters, WhtParameters):
-        prove_wht(parameters, texts, top)
-        proved = "equal to the Hadamard matrix, without overflow, for all inputs"
-    elif isinstance(parameters, MfDotParameters):
-        prove_dot(parameters, texts, top)
-        proved = "equal to the sum of its terms, without overflow, for all inputs" + _term(parameters.term, texts)
+    proved = prove(parameters, texts, top)
     progress("synthesis", 0, 1)
     netlist = GateNetlist(parameters, texts, top, TERM_LANES if isinstance(parameters, MfTermParameters) else LANES)
     if isinstance(parameters, MfTermParameters):
-        proved = _all_pairs(parameters, netlist)
+        proved += _all_pairs(parameters, netlist)
     played = cycles(parameters, vectors, netlist.lanes, np.random.default_rng(seed))
     run = compare(parameters, netlist, played, lambda done: progress("vectors", done, vectors))
     return BlockReport(top, cells, parameters.adders, proved, netlist.gates, netlist.flip_flops, run)
-
-
-def _term(parameters: MfTermParameters, texts: Mapping[str, str]) -> str:
-    """Prove the term of a dot product, from the same files; return what to add to the proof."""
-    own = {**{name: text for name, text in texts.items() if name in parameters.texts()}, **parameters.top_text()}
-    proved = _all_pairs(parameters, GateNetlist(parameters, own, parameters.top, TERM_LANES))
-    return f"; a term {proved}" if proved else ""
 
 
 def _all_pairs(parameters: MfTermParameters, netlist: GateNetlist) -> str:
@@ -123,7 +108,7 @@ def _all_pairs(parameters: MfTermParameters, netlist: GateNetlist) -> str:
         return ""
     valid = np.ones(netlist.lanes, dtype=bool)
     compare(parameters, netlist, ((codes, valid) for codes in all_pairs(parameters, netlist.lanes)))
-    return f"equal to the definition for all {1 << bits:,} pairs of operands"
+    return f"; all {1 << bits:,} pairs of operands run through the gates"
 
 
 def compare(

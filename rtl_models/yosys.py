@@ -35,7 +35,9 @@ def require() -> None:
         raise ToolError(f"`pyosys` is needed to check a block and is not installed: `{INSTALL}`")
 
 
-def netlist(texts: Mapping[str, str], top: str, passes: Sequence[str], before: Sequence[str] = ()) -> dict[str, Any]:
+def netlist(
+    texts: Mapping[str, str], top: str, passes: Sequence[str], generics: Mapping[str, int] | None = None
+) -> dict[str, Any]:
     """Return the modules of a design after `passes` by name, as Yosys writes them in JSON.
 
     Parameters
@@ -43,7 +45,7 @@ def netlist(texts: Mapping[str, str], top: str, passes: Sequence[str], before: S
     texts : SystemVerilog by file name.
     top : name of the top module.
     passes : Yosys passes, run after the hierarchy is elaborated.
-    before : Yosys passes that are run first, when the files have been read.
+    generics : parameters of the top module.
 
     Raises
     ------
@@ -55,7 +57,8 @@ def netlist(texts: Mapping[str, str], top: str, passes: Sequence[str], before: S
         folder = pathlib.Path(name)
         for file, text in texts.items():
             (folder / file).write_text(text, encoding="utf-8")
-        commands = [f"read_verilog -sv {' '.join(texts)}", *before, f"hierarchy -check -top {top}", *passes]
+        given = "".join(f" -chparam {name} {value}" for name, value in (generics or {}).items())
+        commands = [f"read_verilog -sv {' '.join(texts)}", f"hierarchy -check -top {top}{given}", *passes]
         commands.append("write_json netlist.json")
         done = subprocess.run(
             [sys.executable, "-I", "-c", _RUN, *commands], cwd=folder, capture_output=True, text=True, check=False

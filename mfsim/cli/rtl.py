@@ -64,18 +64,18 @@ def command(
         described = documented(made)
         shown.result(block=block, parameters=made.choices(), equation=made.equation, **described)
         shown.table(
-            f"{made.top}: {made.equation}",
+            made.top,
             ("port", "words", "bits", "sign"),
             [(p["name"], p["words"], p["bits"], "signed" if p["signed"] else "unsigned") for p in described["ports"]],
         )
+        shown.say(made.equation)
         shown.say(f"latency {made.latency} cycles, {made.adders:,} adders and subtractors, no multiplier")
         if check:
             with shown.stages("check") as stages:
                 report = verify(block, made, vectors=check_vectors, seed=seed, progress=stages)
             shown.result(check=report.to_json())
             shown.say(f"cells: {_pairs(report.cells)}")
-            if report.proved:
-                shown.say(f"proved: {report.proved}", "green")
+            shown.say(f"proved: {report.proved}", "green")
             shown.say(
                 f"{report.vectors:,} vectors through {report.gates:,} gates and {report.flip_flops:,} flip-flops: "
                 "every code equal to the software's",

@@ -85,6 +85,12 @@ module mf_dot #(
 
   assign y_o = gen_level[Levels-1].y[YBits-1:0];
 
+  if (YBits < TermBits + Levels) begin : gen_cut
+    logic unused_copies_of_the_sign;
+
+    assign unused_copies_of_the_sign = ^gen_level[Levels-1].y[TermBits+Levels-1:YBits];
+  end
+
   valid_delay #(
     .Cycles(1 + Levels)
   ) u_valid (

@@ -11,8 +11,8 @@ from mfsim.errors import ParityError, ToolError
 from mfsim.rtl_models import MfDotParameters, MfTermParameters, WhtParameters, verify, yosys
 from mfsim.rtl_models.cells import check_cells, word_cells
 from mfsim.rtl_models.gates import GateNetlist
-from mfsim.rtl_models.proofs import prove_dot, prove_wht
-from mfsim.rtl_models.stimuli import cycles
+from mfsim.rtl_models.proofs import prove_dot, prove_term, prove_wht
+from mfsim.rtl_models.stimuli import all_pairs, cycles
 from mfsim.rtl_models.verify import compare
 
 FORMS = [(form, zero) for form in ("ef", "abs") for zero in (0, 1)]
@@ -45,7 +45,17 @@ def test_the_transform_is_the_hadamard_matrix_for_all_inputs(n, bits):
 @pytest.mark.parametrize(("form", "zero"), FORMS)
 def test_a_term_is_its_definition_for_all_inputs(form, zero, bits):
     report = verify("mf_term", MfTermParameters(bits, bits, form, zero), vectors=1)
-    assert report.proved == f"equal to the definition for all {1 << 2 * bits:,} pairs of operands"
+    assert (
+        report.proved
+        == f"equal to the definition for all inputs; all {1 << 2 * bits:,} pairs of operands run through the gates"
+    )
+
+
+@pytest.mark.parametrize("bits", [(32, 32), (20, 7)])
+@pytest.mark.parametrize(("form", "zero"), FORMS)
+def test_a_wide_term_is_its_definition_for_all_inputs(form, zero, bits):
+    made = MfTermParameters(*bits, form, zero)
+    prove_term(made, made.texts())
 
 
 @pytest.mark.parametrize(("form", "zero"), FORMS)
@@ -141,10 +151,14 @@ def test_a_wrong_dot_product_is_not_proved(file, old, new, sentence):
         ("{flipped, negate} + {{YBits{1'b0}}, negate}", "{flipped, negate}"),
     ],
 )
-def test_a_wrong_term_is_caught_by_its_pairs(old, new):
+def test_a_wrong_term_is_caught_by_the_solver_and_by_its_pairs(old, new):
     made = MfTermParameters(4, 5, "ef", 0)
-    with pytest.raises(ParityError, match=r"of the gates is|adders, not 2"):
-        verify("mf_term", made, texts=mutant(made, "mf_term.sv", old, new), vectors=1)
+    texts = mutant(made, "mf_term.sv", old, new)
+    with pytest.raises(ParityError, match=r"differs from the definition of a term for some operands"):
+        prove_term(made, texts)
+    pairs = ((codes, np.ones(512, dtype=bool)) for codes in all_pairs(made, 512))
+    with pytest.raises(ParityError, match=r"word 0 of the gates is"):
+        compare(made, GateNetlist(made, texts, made.top), pairs)
 
 
 def test_a_wrong_code_or_flag_is_caught_by_the_vectors():
