@@ -93,7 +93,7 @@ class Properties:
         text = self.text(key)
         try:
             return function(json.loads(text))
-        except (MfsimError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (MfsimError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
             raise ModelError(f"the metadata `{key}` of {self.where} cannot be read: {text[:80]!r}") from error
 
 

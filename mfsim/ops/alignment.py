@@ -35,7 +35,9 @@ def align(op: str, scales: Sequence[Scale]) -> tuple[Scale, tuple[int, ...]]:
             f"the operands of op `{op}` have different scales for each channel, {shown}; requantize first"
         )
     if len({scale.factors for scale in scales}) > 1:
-        raise FormatError(f"the scales of the operands of op `{op}`, {shown}, must be powers of two apart; rescale first")
+        raise FormatError(
+            f"the scales of the operands of op `{op}`, {shown}, must be powers of two apart; rescale first"
+        )
     finest = min(scale.exponents[0] for scale in scales)
     shifts = tuple(scale.exponents[0] - finest for scale in scales)
     if max(shifts) > MAX_SHIFT:

@@ -1,8 +1,8 @@
 """Graphs that other projects publish, rebuilt small with the same constructs; every rate is against ONNX Runtime.
 
 Each test names the project. Where all scales are powers of two and nothing is rounded on the way, every
-code is equal; elsewhere the greatest difference and a bound of the rate of differing codes are stated,
-about three times what is seen.
+code is equal. Elsewhere docs/foreign-files.md has what was seen (0 to 17 codes, by 1 LSB); the bounds here
+leave room for one code that another CPU's float32 sums turn over in a layer in front, and for what follows.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def test_fully_connected_binary_network_of_finn(opset):
     model = file.model(file.quant(x, 0.125), opset=opset)
     program, (error,) = measured(model, reals((16,), 512))
     assert error.greatest <= 1, str(error)
-    assert error.rate < 0.01, str(error)
+    assert error.rate < 0.002, str(error)
     assert {str(program.tensors[n.outputs[0]].format) for n in program.nodes if n.op == "sign"} == {"s2"}
 
 
@@ -112,7 +112,7 @@ def test_mobile_network_of_brevitas():
     x = file.node("Gemm", x, w, file.constant(file.normal(10)), transB=1)
     program, (error,) = measured(file.model(file.quant(x, 0.011, 8)), reals((3, 8, 8), 64))
     assert error.greatest <= 20, str(error)
-    assert error.rate < 0.05, str(error)
+    assert error.rate < 0.03, str(error)
     assert any("bias" in note for note in approximations(program))
 
 
@@ -156,7 +156,7 @@ def test_residual_network_of_mlperf_tiny(zero_point, kind):
     scales = [0.031, 0.117, 0.243, 0.51, 0.273, 0.49, 0.21, 0.27], [0.0071, 0.0043, 0.0091]
     program, (error,) = measured(residual(scales, zero_point, kind), reals((3, 8, 8), 128))
     assert error.greatest <= 1, str(error)
-    assert error.rate < 0.05, str(error)
+    assert error.rate < 0.03, str(error)
     assert "add" in {node.op for node in program.nodes}
 
 
