@@ -2,6 +2,7 @@
 
     tensor   mfsim.word   "s8", "u7"
              mfsim.scale  {"exponents": [...], "axis": null}     real value = code * 2**exponent
+                          and "factors": [[n, d], ...], times n / d, where it is no power of two
              mfsim.range  {"lo": [...], "hi": [...], "axis": null}
     node     mfsim.op     name of the op in the program
              mfsim.inputs, mfsim.outputs   names of its tensors
@@ -19,6 +20,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
@@ -46,9 +48,12 @@ def put(proto: Any, properties: Mapping[str, str]) -> None:
 
 def tensor_properties(tensor: Tensor) -> dict[str, str]:
     """Return the metadata of a tensor."""
+    scale: dict[str, object] = {"exponents": tensor.scale.exponents, "axis": tensor.scale.axis}
+    if tensor.scale.factors:
+        scale["factors"] = [[f.numerator, f.denominator] for f in tensor.scale.factors]
     return {
         "mfsim.word": str(tensor.format),
-        "mfsim.scale": _json({"exponents": tensor.scale.exponents, "axis": tensor.scale.axis}),
+        "mfsim.scale": _json(scale),
         "mfsim.range": _json({"lo": tensor.range.lo, "hi": tensor.range.hi, "axis": tensor.range.axis}),
     }
 
@@ -88,7 +93,7 @@ class Properties:
         text = self.text(key)
         try:
             return function(json.loads(text))
-        except (MfsimError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (MfsimError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
             raise ModelError(f"the metadata `{key}` of {self.where} cannot be read: {text[:80]!r}") from error
 
 
@@ -107,10 +112,15 @@ def _integers(values: Iterable[object]) -> tuple[int, ...]:
     return integers
 
 
+def _scale(value: Any) -> Scale:
+    factors = (Fraction(*_integers(pair)) for pair in value.get("factors", ()))
+    return Scale(_integers(value["exponents"]), value["axis"], tuple(factors))
+
+
 def read_tensor(name: str, shape: tuple[int, ...], proto: Any, codes: np.ndarray | None) -> Tensor:
     """Return the tensor `name` with the metadata of `proto`; `ModelError` names it."""
     properties = Properties(proto, f"tensor `{name}`")
-    scale = properties.json("mfsim.scale", lambda v: Scale(_integers(v["exponents"]), v["axis"]))
+    scale = properties.json("mfsim.scale", _scale)
     range_ = properties.json("mfsim.range", lambda v: Range(_integers(v["lo"]), _integers(v["hi"]), v["axis"]))
     try:
         return Tensor(name, shape, parse_word(properties.text("mfsim.word")), scale, range_, codes)

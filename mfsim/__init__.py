@@ -11,10 +11,12 @@ import importlib
 __version__ = "0.1.0"
 
 _PUBLIC = {
-    "mfsim.analysis": ("count", "memory", "strict_multiplication_free", "widths"),
+    "mfsim.analysis": ("count", "energy", "memory", "strict_multiplication_free", "widths"),
     "mfsim.builder": ("ProgramBuilder",),
+    "mfsim.cim": ("Array", "map_program"),
     "mfsim.compiler": ("compile_model", "load", "read_integer"),
     "mfsim.errors": (
+        "ArrayError",
         "CountError",
         "DataError",
         "ExportError",

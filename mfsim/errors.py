@@ -51,8 +51,16 @@ class RecipeError(MfsimError, ValueError):
     """A quantization recipe says something that cannot be done."""
 
 
+class ArrayError(MfsimError, ValueError):
+    """A description of an in-memory-compute array says something that cannot be built."""
+
+
 class CountError(MfsimError, ValueError):
     """Something in a program cannot be counted, or a counted limit is passed."""
+
+
+class ToolError(MfsimError, RuntimeError):
+    """A program that is needed is not installed, or failed."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -67,11 +67,12 @@ def quantize(
     DataError
         If a value is NaN or infinite, or `values` are no real numbers.
     FormatError
-        If `narrow` meets `wrap`.
+        If `narrow` meets `wrap`, or `scale` is no power of two.
     ShapeError
         If the axis of `scale` does not suit `values`.
     """
     rounding, overflow = Rounding.parse(rounding), Overflow.parse(overflow)
+    _check_power_of_two("scale", scale)
     if narrow and overflow is Overflow.WRAP:
         raise FormatError("`narrow` must be False with `overflow` wrap")
     reals = _reals(values)
@@ -97,10 +98,10 @@ def quantize(
 
 
 def dequantize(codes: np.ndarray, scale: Scale) -> np.ndarray:
-    """Return the real values code * 2**exponent as float64.
+    """Return the real values code * scale as float64.
 
-    Exact for codes of at most 53 significant bits, that is, for every |code| <= 2**53; the nearest
-    double, ties to the even one, for longer ones.
+    For powers of two exact for codes of at most 53 significant bits, that is, for every |code| <= 2**53; the nearest
+    double, ties to the even one, for longer ones. A factor of the scale is one more rounding.
 
     Parameters
     ----------
@@ -129,6 +130,10 @@ def dequantize(codes: np.ndarray, scale: Scale) -> np.ndarray:
         )
     values = np.empty(integers.shape, dtype=np.float64)
     kernels.dequantize(integers.reshape(-1), exponents, inner, values.reshape(-1))
+    if scale.factors:
+        factors = np.array([float(f) for f in scale.factors])
+        axis = integers.ndim - 1 if scale.axis is None else scale.axis
+        values *= factors.reshape(-1, *[1] * (integers.ndim - 1 - axis))
     return values
 
 
@@ -160,7 +165,7 @@ def requantize(
     Raises
     ------
     FormatError
-        If the grids are further apart, or vary along different axes, or `narrow` meets `wrap`.
+        If the grids are further apart, vary along different axes or are no powers of two, or `narrow` meets `wrap`.
     RangeError
         If the codes, or the shifted codes before they are fitted, need more than 63 bits.
     ShapeError
@@ -172,7 +177,8 @@ def requantize(
         raise FormatError(
             f"`scale_to` must vary along axis {scale_from.axis} like `scale_from`, not axis {scale_to.axis}"
         )
-    for scale in (scale_from, scale_to):
+    for name, scale in (("scale_from", scale_from), ("scale_to", scale_to)):
+        _check_power_of_two(name, scale)
         _exponents(scale, integers.shape, "codes")
     count = integers.shape[axes[0]] if axes else 1
     attributes = {
@@ -192,6 +198,22 @@ def requantize(
     fitted = np.empty_like(integers)
     run_requantize([integers], complete, [fitted])
     return fitted
+
+
+def round_floats(values: np.ndarray, rounding: Rounding | str) -> np.ndarray:
+    """Return real values rounded to integers, in their own type: what a float file computes before it clips."""
+    rule = Rounding.parse(rounding)
+    if rule in (Rounding.HALF_UP, Rounding.HALF_AWAY):
+        sign = np.where(values < 0, -1, 1).astype(values.dtype) if rule is Rounding.HALF_AWAY else values.dtype.type(1)
+        floor = np.floor(values * sign)
+        return np.asarray(sign * (floor + (values * sign - floor >= 0.5)))
+    plain = {Rounding.HALF_EVEN: np.rint, Rounding.FLOOR: np.floor, Rounding.CEIL: np.ceil}
+    return np.asarray(plain.get(rule, np.trunc)(values))
+
+
+def _check_power_of_two(name: str, scale: Scale) -> None:
+    if scale.factors:
+        raise FormatError(f"`{name}` must be a power of two, not {scale}")
 
 
 def _reals(values: object) -> np.ndarray:

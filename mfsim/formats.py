@@ -1,7 +1,8 @@
 """The words that everything is said in: formats, ranges, scales, rounding and overflow.
 
 All arithmetic here is in Python ints, so no width or range is ever rounded or wrapped.
-A *code* is a stored integer; its real value is `code * 2**exponent`, with the exponent of its scale.
+A *code* is a stored integer; its real value is `code * 2**exponent`, with the exponent of its scale
+(times a factor where a file of others has a scale that is no power of two).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeVar
 
 from mfsim.errors import FormatError, RangeError, did_you_mean
@@ -109,59 +111,132 @@ class Format:
         return f"{'s' if self.signed else 'u'}{self.bits}"
 
 
+def _power(exponent: int) -> Fraction:
+    return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
+
+
 @dataclass(frozen=True)
 class Scale:
-    """The grid of a tensor: real value = code * 2**exponent.
+    """The grid of a tensor: real value = code * factor * 2**exponent.
 
     One exponent, with `axis` None, serves the whole tensor; else `exponents` has one entry for each
-    index of the non-negative `axis`.
+    index of the non-negative `axis`. In the dialect every scale is a power of two and `factors` is
+    empty; files of others may have scales between: then `factors` has one rational number f, 1 <= f < 2,
+    for each exponent. An op that works on powers of two only asks for `exponent` or `powers`, which
+    refuse factors, so that no factor is ever lost in silence.
     """
 
     exponents: tuple[int, ...] = (0,)
     axis: int | None = None
+    factors: tuple[Fraction, ...] = ()
 
     def __post_init__(self) -> None:
         exponents = tuple(int(e) for e in self.exponents)
+        factors = tuple(Fraction(f) for f in self.factors)
         axis = self.axis
-        if axis is not None and exponents and all(e == exponents[0] for e in exponents):
-            exponents, axis = exponents[:1], None
+        if factors and len(factors) != len(exponents):
+            raise FormatError(
+                f"a scale must have as many factors as exponents, not {len(factors)} and {len(exponents)}"
+            )
+        if any(not 1 <= f < 2 for f in factors):
+            raise FormatError("the factors of a scale must be at least 1 and less than 2")
+        if all(f == 1 for f in factors):
+            factors = ()
+        if axis is not None and len(set(exponents)) == 1 and len(set(factors)) <= 1:
+            exponents, axis, factors = exponents[:1], None, factors[:1]
         if axis is None and len(exponents) != 1:
             raise FormatError(f"a scale without an axis must have one exponent, not {len(exponents)}")
         object.__setattr__(self, "exponents", exponents)
         object.__setattr__(self, "axis", axis)
+        object.__setattr__(self, "factors", factors)
 
     @classmethod
     def of(cls, exponent: int) -> Scale:
         """Return the scale with one exponent."""
         return cls((exponent,), None)
 
+    @classmethod
+    def of_steps(cls, steps: Sequence[Fraction | float], axis: int | None = None) -> Scale:
+        """Return the scale whose codes are `steps` apart: one positive number, or one for each index of `axis`.
+
+        A float is taken as the dyadic rational that it is. Raises `FormatError` for a step that is not positive.
+        """
+        exponents, factors = [], []
+        for given in steps:
+            step = Fraction(given)
+            if step <= 0:
+                raise FormatError(f"a scale must be positive, not {float(step)!r}")
+            exponent = step.numerator.bit_length() - step.denominator.bit_length()
+            exponent -= step < _power(exponent)
+            exponents.append(exponent)
+            factors.append(step / _power(exponent))
+        return cls(tuple(exponents), axis, tuple(factors))
+
     @property
     def exponent(self) -> int:
-        """The exponent of a per-tensor scale; a `FormatError` for a per-channel one."""
+        """The exponent of one power of two; a `FormatError` for a scale of each channel or with a factor."""
         if self.axis is not None:
             raise FormatError(
                 "one scale for the whole tensor is needed here, not one for each channel; requantize first"
             )
-        return self.exponents[0]
+        return self.powers[0]
+
+    @property
+    def powers(self) -> tuple[int, ...]:
+        """The exponents of powers of two; a `FormatError` for a scale with factors."""
+        if self.factors:
+            raise FormatError(f"a scale that is a power of two is needed here, not {self}; requantize first")
+        return self.exponents
+
+    @property
+    def steps(self) -> tuple[Fraction, ...]:
+        """The exact real value of the code 1, one for each exponent."""
+        factors = self.factors or (Fraction(1),) * len(self.exponents)
+        return tuple(f * _power(e) for f, e in zip(factors, self.exponents, strict=True))
 
     def along(self, size: int) -> tuple[int, ...]:
         """Return `size` exponents: the stored ones, or the single one repeated."""
         return self.exponents if self.axis is not None else self.exponents * size
 
+    def steps_along(self, size: int) -> tuple[Fraction, ...]:
+        """Return `size` steps: the stored ones, or the single one repeated."""
+        return self.steps if self.axis is not None else self.steps * size
+
     def moved(self, by: Sequence[int] | int, axis: int | None = None) -> Scale:
         """Return this scale with `by` added to its exponents (one int, or one for each index of `axis`)."""
         if isinstance(by, int):
-            return Scale(tuple(e + by for e in self.exponents), self.axis)
+            return Scale(tuple(e + by for e in self.exponents), self.axis, self.factors)
         if len(by) == 1:
             return self.moved(int(by[0]))
         if self.axis is not None and self.axis != axis:
             raise FormatError(f"a scale along axis {self.axis} cannot be moved along axis {axis}")
-        return Scale(tuple(e + b for e, b in zip(self.along(len(by)), by, strict=True)), axis)
+        factors = self.factors if self.axis is not None else self.factors * len(by)
+        return Scale(tuple(e + b for e, b in zip(self.along(len(by)), by, strict=True)), axis, factors)
+
+    def times(self, gains: Sequence[Fraction], axis: int | None = None) -> Scale:
+        """Return this scale with its steps multiplied by one positive gain, or one for each index of `axis`."""
+        if len(gains) == 1:
+            return Scale.of_steps([step * gains[0] for step in self.steps], self.axis)
+        if self.axis is not None and self.axis != axis:
+            raise FormatError(f"a scale along axis {self.axis} cannot be multiplied along axis {axis}")
+        return Scale.of_steps([s * g for s, g in zip(self.steps_along(len(gains)), gains, strict=True)], axis)
+
+    def on(self, axis: int) -> Scale:
+        """Return this scale along another axis, unless it is one for the whole tensor."""
+        return self if self.axis is None else Scale(self.exponents, axis, self.factors)
+
+    def picked(self, indices: Sequence[int], axis: int) -> Scale:
+        """Return the scale of the entries `indices`, now along `axis`."""
+        if self.axis is None:
+            return self
+        factors = tuple(self.factors[i] for i in indices) if self.factors else ()
+        return Scale(tuple(self.exponents[i] for i in indices), axis, factors)
 
     def __str__(self) -> str:
+        shown = f"{float(self.factors[0]):.6g}*" if len(self.factors) == 1 else "1..2*" if self.factors else ""
         if self.axis is None:
-            return f"2^{self.exponents[0]}"
-        return f"2^{min(self.exponents)}..2^{max(self.exponents)} by axis {self.axis}"
+            return f"{shown}2^{self.exponents[0]}"
+        return f"{shown}2^{min(self.exponents)}..2^{max(self.exponents)} by axis {self.axis}"
 
 
 @dataclass(frozen=True)

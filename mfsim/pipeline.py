@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -24,6 +25,7 @@ from mfsim import quant
 from mfsim.analysis import CountReport, count
 from mfsim.analysis.listing import write_text
 from mfsim.compiler import compile_model
+from mfsim.compiler.measure import OutputError, measure
 from mfsim.data import Dataset, Split
 from mfsim.errors import DataError, ModelError
 from mfsim.export.check import check
@@ -266,11 +268,25 @@ def chosen(dataset: Dataset, split: str) -> Split:
     return found
 
 
-def compile_file(model: str | os.PathLike[str], path: str | os.PathLike[str]) -> Program:
-    """Compile a quantized model.onnx, write the program to `path`, and return it."""
-    program = compile_model(model)
+def compile_file(
+    model: str | os.PathLike[str], path: str | os.PathLike[str], *, multiplier_bits: int | None = None
+) -> Program:
+    """Compile a quantized file (see `compile_model`), write the program to `path`, and return it."""
+    program = compile_model(model, multiplier_bits=multiplier_bits)
     write_integer(program, path)
     return program
+
+
+def measure_file(model: str | os.PathLike[str], program: Program, inputs: str | os.PathLike[str]) -> list[OutputError]:
+    """Return how `program` differs from its file in ONNX Runtime, on the inputs in a .npy file.
+
+    Raises `DataError` if that cannot be read.
+    """
+    try:
+        values = np.load(inputs, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise DataError(f"`{inputs}` must be a .npy file of inputs: {error}") from error
+    return measure(model, program, values)
 
 
 def compile_step(run: RunFolder) -> Program:

@@ -48,7 +48,7 @@ class Tensor:
     name : unique in its program.
     shape : axis 0 is the batch (1) for activations; constants have none.
     format : the word that each code is stored in; it holds `range`.
-    scale : the grid; real value = code * 2**exponent.
+    scale : the grid; real value = code * 2**exponent (times a factor where it is no power of two).
     range : proved bounds of the codes, per channel where known.
     codes : read-only int64 array for a constant, else None.
     """
@@ -208,7 +208,11 @@ class Program:
                     "tensor": name,
                     "shape": tensor.shape,
                     "format": word(tensor.format),
-                    "scale": [tensor.scale.exponents, tensor.scale.axis],
+                    "scale": [
+                        tensor.scale.exponents,
+                        tensor.scale.axis,
+                        *([str(f) for f in tensor.scale.factors],) * bool(tensor.scale.factors),
+                    ],
                     "range": [[str(v) for v in tensor.range.lo], [str(v) for v in tensor.range.hi], tensor.range.axis],
                     "constant": tensor.is_constant,
                 }

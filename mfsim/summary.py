@@ -6,7 +6,8 @@ import importlib.metadata
 import platform
 
 from mfsim import __version__
-from mfsim.analysis import count, layers, memory, widths
+from mfsim.analysis import count, energy, layers, memory, widths
+from mfsim.cim import Array, map_program
 from mfsim.report import NetworkResult
 from mfsim.run import RunFolder, load_program
 from mfsim.verify import read_verification
@@ -21,8 +22,8 @@ def tool_versions() -> dict[str, str]:
     return {"mfsim": __version__, "python": platform.python_version(), **packages}
 
 
-def summary(run: RunFolder) -> NetworkResult:
-    """Return the result of a run folder whose steps have all run.
+def summary(run: RunFolder, array: Array | None = None) -> NetworkResult:
+    """Return the result of a run folder whose steps have all run, with what it costs on `array` if one is given.
 
     Raises
     ------
@@ -43,6 +44,8 @@ def summary(run: RunFolder) -> NetworkResult:
         layers=layers(program, counts, words, needed, verified.errors),
         errors=verified.errors,
         info=information(run),
+        energy=energy(counts),
+        cim=map_program(program, array) if array is not None else None,
         recipe=run.need("recipe.toml").read_text(encoding="utf-8"),
     )
 

@@ -1,4 +1,30 @@
 """What hardware needs: golden vectors of a program (`vectors`), and models of blocks.
 
-A block is a folder with its SystemVerilog, a cycle model and a bench; this release holds no block yet.
+A block is a folder with its SystemVerilog, the parameter object from which every width follows, and a
+cycle model. `write` puts a block with its vectors and a bench into a folder; `verify` proves it equal
+to the software and free of multipliers.
 """
+
+from mfsim.rtl_models.block import Parameters, Port
+from mfsim.rtl_models.blocks import BLOCKS, parameters
+from mfsim.rtl_models.mf_dot.parameters import MfDotParameters
+from mfsim.rtl_models.mf_term.parameters import MfTermParameters
+from mfsim.rtl_models.pipeline import CycleModel
+from mfsim.rtl_models.verify import BlockReport, verify
+from mfsim.rtl_models.wht.parameters import WhtParameters
+from mfsim.rtl_models.write import read, write
+
+__all__ = [
+    "BLOCKS",
+    "BlockReport",
+    "CycleModel",
+    "MfDotParameters",
+    "MfTermParameters",
+    "Parameters",
+    "Port",
+    "WhtParameters",
+    "parameters",
+    "read",
+    "verify",
+    "write",
+]

@@ -191,6 +191,7 @@ class VectorWriter:
                     "signed": tensor.format.signed,
                     "exponents": list(tensor.scale.exponents),
                     "axis": tensor.scale.axis,
+                    **({"factors": list(map(str, tensor.scale.factors))} if tensor.scale.factors else {}),
                     "shape": list(self._shape(tensor)),
                     "node": node.name if node else "",
                     "op": node.op if node else "",

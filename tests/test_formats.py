@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -149,3 +152,43 @@ def test_range_errors(lo, hi, axis, message):
     with pytest.raises(RangeError) as caught:
         Range(lo, hi, axis)
     assert str(caught.value) == message
+
+
+def test_scale_between_powers_of_two():
+    scale = Scale.of_steps([0.3])
+    assert (scale.exponents, scale.factors) == ((-2,), (Fraction(0.3) * 4,))
+    assert scale.steps == (Fraction(0.3),)
+    assert Scale.of_steps([0.25]) == Scale.of(-2)
+    assert Scale.of_steps([2**70, Fraction(1, 3)], 1).steps == (2**70, Fraction(1, 3))
+    assert Scale.of_steps([0.3, 0.3], 1) == scale
+    assert str(scale) == "1.2*2^-2"
+    assert scale.moved(3).steps == (Fraction(0.3) * 8,)
+    assert scale.moved((1, 0), 1).steps == (Fraction(0.3) * 2, Fraction(0.3))
+    assert scale.times((Fraction(1, 3), Fraction(2)), 2) == Scale.of_steps([Fraction(0.3) / 3, Fraction(0.3) * 2], 2)
+    assert Scale.of_steps([0.3, 1], 1).on(2) == Scale.of_steps([0.3, 1], 2)
+    assert Scale.of_steps([0.3, 1], 1).picked((1, 0, 1), 0) == Scale.of_steps([1, 0.3, 1], 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: Scale.of_steps([0.0]), "a scale must be positive, not 0.0"),
+        (lambda: Scale((0,), None, (2,)), "the factors of a scale must be at least 1 and less than 2"),
+        (lambda: Scale((0, 1), 1, (1,)), "a scale must have as many factors as exponents, not 1 and 2"),
+        (
+            lambda: Scale.of_steps([0.3]).exponent,
+            "a scale that is a power of two is needed here, not 1.2*2^-2; requantize first",
+        ),
+        (
+            lambda: Scale.of_steps([0.3, 1], 1).powers,
+            "a scale that is a power of two is needed here, not 1..2*2^-2..2^0 by axis 1; requantize first",
+        ),
+        (
+            lambda: Scale.of_steps([0.3, 1], 1).times((Fraction(1, 3), Fraction(2)), 2),
+            "a scale along axis 1 cannot be multiplied along axis 2",
+        ),
+    ],
+)
+def test_scale_with_factors_refuses(make, text):
+    with pytest.raises(FormatError, match=re.escape(text)):
+        make()

@@ -46,6 +46,9 @@ def main() -> None:
         (site / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
         run(python, "-W", "error::ImportWarning", "-c", IMPORT, *MODULES, cwd=pathlib.Path("/"))
         run(folder / "venv" / "bin" / "mfsim", "--version", cwd=pathlib.Path("/"))
+        # Blocks are data files, which a wheel can lack although every module is there.
+        for block in ("mf_term", "mf_dot", "wht"):
+            run(folder / "venv" / "bin" / "mfsim", "rtl", block, "--out", folder / block, cwd=pathlib.Path("/"))
         print(f"{wheel.name} was installed and imported")
 
 

@@ -1,4 +1,4 @@
-"""`mfsim compile`: model.onnx to the integer program, saved as integer.onnx."""
+"""`mfsim compile`: model.onnx, or a QONNX, QDQ or QLinear file of another tool, to the integer program in integer.onnx."""
 
 from __future__ import annotations
 
@@ -10,23 +10,46 @@ import typer
 from mfsim.cli.options import Debug, Json
 from mfsim.cli.session import session
 
-Source = Annotated[pathlib.Path, typer.Argument(help="A run folder, or a quantized model.onnx.")]
+Source = Annotated[
+    pathlib.Path, typer.Argument(help="A run folder, a quantized model.onnx, or a quantized file of another tool.")
+]
 File = Annotated[pathlib.Path | None, typer.Option("--out", help="The file; default integer.onnx beside the model.")]
+Bits = Annotated[
+    int | None,
+    typer.Option(
+        "--multiplier-bits",
+        help="Bits of the multipliers that stand for scales which are no powers of two; 0 refuses such scales. "
+        "Default 31 for a file of another tool, 0 for one of mfsim.",
+        show_default=False,
+    ),
+]
+Inputs = Annotated[
+    pathlib.Path | None,
+    typer.Option("--measure", help="A .npy file of inputs, on which the program is compared with ONNX Runtime."),
+]
 
 
-def command(source: Source, out_file: File = None, json: Json = False, debug: Debug = False) -> None:
+def command(
+    source: Source,
+    out_file: File = None,
+    multiplier_bits: Bits = None,
+    measure: Inputs = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
     """Compile a quantized model to an integer program and save it as integer.onnx."""
     with session(json, debug) as out:
-        from mfsim.pipeline import compile_file, compile_step
+        from mfsim.compiler import approximations
+        from mfsim.pipeline import compile_file, compile_step, measure_file
         from mfsim.run import RunFolder
 
-        if source.is_dir() and out_file is None:
+        model = RunFolder.open(source).need("model.onnx") if source.is_dir() else source
+        if source.is_dir() and out_file is None and multiplier_bits is None:
             run = RunFolder.open(source)
             program, path = compile_step(run), run.file("integer.onnx")
         else:
-            model = RunFolder.open(source).need("model.onnx") if source.is_dir() else source
             path = out_file or model.with_name("integer.onnx")
-            program = compile_file(model, path)
+            program = compile_file(model, path, multiplier_bits=multiplier_bits)
         rows = [
             (
                 node.layer,
@@ -40,6 +63,12 @@ def command(source: Source, out_file: File = None, json: Json = False, debug: De
             for tensor in program.outputs_of(node)
         ]
         out.table("Integer program", ("layer", "op", "tensor", "shape", "word", "scale"), rows)
+        notes = approximations(program)
+        if notes:
+            out.table("Approximations", ("what is not exact",), [(note,) for note in notes])
+        errors = [] if measure is None else measure_file(model, program, measure)
+        for error in errors:
+            out.say(str(error))
         out.say(f"{len(program.nodes)} nodes written to {path}; digest {program.digest()}")
         out.result(
             path=str(path),
@@ -47,4 +76,9 @@ def command(source: Source, out_file: File = None, json: Json = False, debug: De
             nodes=len(program.nodes),
             inputs=list(program.inputs),
             outputs=list(program.outputs),
+            approximations=notes,
+            measured=[
+                {"output": e.name, "compared": e.compared, "different": e.different, "greatest_lsb": e.greatest}
+                for e in errors
+            ],
         )

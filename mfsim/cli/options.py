@@ -17,6 +17,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and warnings.")]
 Target = Annotated[pathlib.Path, typer.Argument(help="A run folder, a quantized model.onnx, or an integer.onnx.")]
 Run = Annotated[pathlib.Path, typer.Argument(help="A run folder.")]
+ArrayName = Annotated[
+    str, typer.Option("--array", help="mf-net-8x62, mf-net-8x30, wht-16x16, or a TOML file that describes an array.")
+]
 Data = Annotated[
     str | None,
     typer.Option(help="digits, fashion-mnist, a folder of IDX files, or an .npz file; default the run's own."),

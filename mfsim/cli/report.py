@@ -17,17 +17,32 @@ Out = Annotated[
 Title = Annotated[str, typer.Option(help="Heading of the page.")]
 
 
+Arrays = Annotated[
+    str | None,
+    typer.Option(
+        "--array", help="An in-memory-compute array, as in `mfsim cim`; its tables are added.", show_default=False
+    ),
+]
+
+
 def command(
-    runs: Runs, out: Out = None, title: Title = "Multiplication-free networks", json: Json = False, debug: Debug = False
+    runs: Runs,
+    out: Out = None,
+    title: Title = "Multiplication-free networks",
+    array: Arrays = None,
+    json: Json = False,
+    debug: Debug = False,
 ) -> None:
     """Write the report of networks that have been simulated."""
     with session(json, debug) as shown:
+        from mfsim.cim import load_array
         from mfsim.report import write_report
         from mfsim.report.result import comparison
         from mfsim.run import RunFolder
         from mfsim.summary import summary
 
-        results = [summary(RunFolder.open(run)) for run in runs]
+        chosen = load_array(array) if array is not None else None
+        results = [summary(RunFolder.open(run), chosen) for run in runs]
         page = write_report(results, out or RunFolder(runs[0]).file("report"), title)
         shown.result(report=str(page), networks=comparison(results).records())
         shown.listing(comparison(results), title)

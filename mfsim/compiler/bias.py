@@ -1,44 +1,62 @@
 """Biases: the third input of a dense op, or an Add of a constant right behind a product.
 
-A bias lies on the grid of its accumulator, exactly, or it is an error. Behind a product it is taken in
-only if nothing else reads the product and if it lies on that grid; else the Add stays an op of its own.
+A bias lies on the grid of its accumulator, exactly, or it is an error; in a file of others it is rounded
+to it, which is noted, or added behind on a finer grid where that would lose more. Behind a product it is taken in only if nothing else reads the product and if it
+lies on that grid; else the Add stays an op of its own.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from mfsim.compiler.broadcast import along_axis
 from mfsim.compiler.graph import FileNode
-from mfsim.compiler.grid import Grid
+from mfsim.compiler.grid import Grid, fractions, rounded_to
 from mfsim.compiler.lowering import Lowering
+from mfsim.compiler.rescaling import GUARD_BITS
 from mfsim.errors import FormatError, ShapeError
 from mfsim.formats import Scale
-from mfsim.program import Tensor
 
 
-def accumulator_scale(x: Tensor, w: Scale, joined: bool) -> Scale:
-    """Return the accumulator's scale, along axis 0: the product of both, or for MF (`joined`) the finer one."""
-    ex = x.scale.exponent
-    exponents = tuple(min(ex, ew) if joined else ex + ew for ew in w.exponents)
-    return Scale(exponents, None if len(exponents) == 1 else 0)
+@dataclass(frozen=True, eq=False)
+class Bias:
+    """A bias: the name of its value in the file, and its codes on the grid of the accumulator.
+
+    `values` are real values where that grid is too coarse: then they are added behind the product.
+    """
+
+    name: str
+    codes: np.ndarray
+    values: np.ndarray | None = None
 
 
-def own_bias(lowering: Lowering, node: FileNode, k: int, scale: Scale, outputs: int) -> str | None:
-    """Return the constant made of the bias in input `k` of a dense op, or None if it has none."""
+def find_bias(
+    lowering: Lowering, node: FileNode, k: int | None, shape: tuple[int, ...], axis: int, scale: Scale
+) -> tuple[Bias | None, str]:
+    """Return the bias in input `k` of a product, else that of an Add right behind; and what the product writes.
+
+    `shape` is the product's output, `axis` its output channels, and `scale` that of its accumulator, along axis 0.
+    """
+    bias = None if k is None else own_bias(lowering, node, k, scale, shape[axis])
+    return (bias, node.outputs[0]) if bias is not None else following_bias(lowering, node, shape, axis, scale)
+
+
+def own_bias(lowering: Lowering, node: FileNode, k: int, scale: Scale, outputs: int) -> Bias | None:
+    """Return the bias in input `k` of a dense op, or None if it has none."""
     value = lowering.optional_array(node, k, "the bias")
     if value is None:
         return None
     if value.size not in (1, outputs) or value.shape[-1:] not in ((), (1,), (outputs,)):
         raise ShapeError(f"the bias `{node.inputs[k]}` must have the shape ({outputs},), not {value.shape}")
-    codes = lowering.on_grid(node, k, np.array(scale.along(outputs)), "the bias")
-    return lowering.constant(node.inputs[k], codes.reshape(-1), scale)
+    return _fitted(lowering, node, k, np.array(scale.steps_along(outputs), dtype=object))
 
 
 def following_bias(
     lowering: Lowering, node: FileNode, shape: tuple[int, ...], axis: int, scale: Scale
-) -> tuple[str | None, str]:
-    """Return the constant made of an Add behind `node`, or None, and the name of what the product writes.
+) -> tuple[Bias | None, str]:
+    """Return the bias in an Add behind `node`, or None, and the name of what the product writes.
 
     `shape` is the product's output and `axis` its output channels.
     """
@@ -55,8 +73,24 @@ def following_bias(
         if along not in (-1, axis):
             return None, output
         view = [-1 if i == axis else 1 for i in range(len(shape))]
-        codes = lowering.on_grid(add, k, np.array(scale.along(shape[axis])).reshape(view), "the bias")
+        steps = np.array(scale.steps_along(shape[axis]), dtype=object).reshape(view)
+        bias = _fitted(lowering, add, k, steps)
     except (FormatError, ShapeError):
         return None, output
     lowering.done.add(add)
-    return lowering.constant(add.inputs[k], codes.reshape(-1), scale), add.outputs[0]
+    return bias, add.outputs[0]
+
+
+def _fitted(lowering: Lowering, node: FileNode, k: int, steps: np.ndarray) -> Bias:
+    """Return the bias of constant input `k` for an accumulator of `steps`."""
+    name = node.inputs[k]
+    if lowering.strict:
+        exponents = np.array([Scale.of_steps([step]).exponent for step in steps.reshape(-1)], dtype=np.int64)
+        return Bias(name, lowering.on_grid(node, k, exponents.reshape(steps.shape), "the bias").reshape(-1))
+    value = lowering.value(node, k)
+    values = value.exact_values() if isinstance(value, Grid) else fractions(lowering.array(node, k, "the bias"))
+    codes, error = rounded_to(values, steps)
+    late = error > 2.0**-GUARD_BITS
+    if error and not late:
+        lowering.note(node, f"the bias `{name}` is rounded to its accumulator's grid, by at most {error:.2g} of a step")
+    return Bias(name, codes.reshape(-1), np.broadcast_to(values, steps.shape).reshape(-1) if late else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from mfsim.compiler.graph import FileGraph
+from mfsim.compiler.graph import LAYER_KEY, FileGraph
 from mfsim.errors import ModelError, UnsupportedOpError, did_you_mean
 
 STANDARD = ""
@@ -33,6 +33,11 @@ def check_domains(model: onnx.ModelProto) -> int:
     for node in model.graph.node:
         domain = "" if node.domain == "ai.onnx" else node.domain
         if domain not in DOMAINS:
+            if domain == "com.microsoft":
+                raise UnsupportedOpError(
+                    f"node `{node.name}` ({node.op_type}) is of the domain `{domain}`, whose ops belong to ONNX Runtime alone; "
+                    "quantize in its QDQ format"
+                )
             known = [d for d in DOMAINS if d]
             raise UnsupportedOpError(
                 f"node `{node.name}` ({node.op_type}) is of the domain `{domain}`, which mfsim does not know"
@@ -45,6 +50,12 @@ def check_domains(model: onnx.ModelProto) -> int:
     if model.graph.sparse_initializer:
         raise ModelError("sparse initializers are not supported; store them as dense ones")
     return int(versions[STANDARD])
+
+
+def in_dialect(model: onnx.ModelProto) -> bool:
+    """Whether a model claims to be in the dialect of mfsim: it declares the domain org.mfsim or names layers."""
+    declared = any(entry.domain == MFSIM for entry in model.opset_import)
+    return declared or any(entry.key == LAYER_KEY for node in model.graph.node for entry in node.metadata_props)
 
 
 def check_numbers(graph: FileGraph) -> None:

@@ -2,8 +2,8 @@
 
 Plain arrays go through the reference evaluator of `onnx`, one node at a time, for ops that move or
 choose data or compute exactly rounded elementwise results. Quantized constants go through the ops that
-only move data: once for their codes and once for their exponents. Shape vectors may hold `BATCH`;
-they, too, may only be moved.
+only move data: once for their codes, once for their exponents and once for their factors. Shape vectors
+may hold `BATCH`; they, too, may only be moved.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def _moved_grid(
         return None
     codes = _evaluated(node, [grid.codes, *others], opset)
     exponents = _evaluated(node, [grid.exponents, *others], opset)
-    return [Grid(codes[0], exponents[0], grid.format)]
+    factors = None if grid.factors is None else _evaluated(node, [grid.factors, *others], opset)[0]
+    return [Grid(codes[0], exponents[0], grid.format, factors)]
 
 
 def _evaluated(node: FileNode, inputs: Sequence[np.ndarray | None], opset: int) -> list[np.ndarray]:

@@ -15,12 +15,21 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from mfsim.errors import ModelError
+from mfsim.formats import Format
 
 BATCH = -(2**62)
 """Stands for the batch size in shape vectors; no file has it as a number."""
 
 LAYER_KEY = "mfsim.layer"
 """Key of a node's metadata: the dotted path of the module that made it."""
+
+
+INTEGERS = {
+    getattr(TensorProto, f"{sign}INT{bits}"): Format(min(bits, 63), not sign)
+    for bits in (2, 4, 8, 16, 32, 64)
+    for sign in ("", "U")
+}
+"""Words of integer inputs; of 64 bits only 63 can be fed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,17 +85,25 @@ class FileGraph:
     opset: int
     batch: int | None
     """Batch size that the file fixes, or None."""
+    integers: Mapping[str, Format]
+    """The word of each input that is no float: integers of files of others."""
 
 
-def graph_of(model: onnx.ModelProto, opset: int) -> FileGraph:
-    """Return the decoded graph of a checked model; a `ModelError` names what cannot be decoded."""
+def graph_of(model: onnx.ModelProto, opset: int, foreign: bool = False) -> FileGraph:
+    """Return the decoded graph of a checked model; a `ModelError` names what cannot be decoded.
+
+    A file of others (`foreign`) may have inputs of integers.
+    """
     graph = model.graph
     constants = {tensor.name: array_of(tensor) for tensor in graph.initializer}
-    inputs, batches = {}, set()
+    inputs: dict[str, tuple[int, ...]] = {}
+    integers, batches = {}, set()
     for value in graph.input:
         if value.name not in constants:
-            inputs[value.name], batch = _input_shape(value)
+            inputs[value.name], batch = _input_shape(value, foreign)
             batches.add(batch)
+            if value.type.tensor_type.elem_type != TensorProto.FLOAT:
+                integers[value.name] = INTEGERS[value.type.tensor_type.elem_type]
     if len(batches) > 1:
         raise ModelError("all graph inputs must have the same batch axis")
     nodes = tuple(_node(proto, index) for index, proto in enumerate(graph.node))
@@ -105,6 +122,7 @@ def graph_of(model: onnx.ModelProto, opset: int) -> FileGraph:
         {name: tuple(users) for name, users in consumers.items()},
         opset,
         batches.pop() if batches else None,
+        integers,
     )
 
 
@@ -120,13 +138,14 @@ def array_of(tensor: onnx.TensorProto) -> np.ndarray:
         ) from error
 
 
-def _input_shape(value: onnx.ValueInfoProto) -> tuple[tuple[int, ...], int | None]:
+def _input_shape(value: onnx.ValueInfoProto, foreign: bool) -> tuple[tuple[int, ...], int | None]:
     """Return the shape with `BATCH` first, and the batch size that the file fixes (or None)."""
     kind = value.type.tensor_type
-    if value.type.WhichOneof("value") != "tensor_type" or kind.elem_type != TensorProto.FLOAT:
+    allowed = {TensorProto.FLOAT, *(INTEGERS if foreign else ())}
+    if value.type.WhichOneof("value") != "tensor_type" or kind.elem_type not in allowed:
         known = kind.elem_type in TensorProto.DataType.values() and kind.elem_type != TensorProto.UNDEFINED
         have = TensorProto.DataType.Name(kind.elem_type).lower() if known else "of no known type"
-        raise ModelError(f"graph input `{value.name}` must be float32, not {have}")
+        raise ModelError(f"graph input `{value.name}` must be float32{' or integers' if foreign else ''}, not {have}")
     if not kind.HasField("shape") or not kind.shape.dim:
         raise ModelError(f"graph input `{value.name}` must have a shape whose axis 0 is the batch")
     batch, *sizes = (dim.dim_value if dim.HasField("dim_value") else 0 for dim in kind.shape.dim)

@@ -1,8 +1,12 @@
-"""`Grid`: constant values that lie exactly on powers of two, and the exact way from reals to codes."""
+"""`Grid`: constant values that lie exactly on codes of a scale, and the exact way from reals to codes.
+
+In the dialect the scale is a power of two; `factors` are for files of others.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -12,29 +16,33 @@ from mfsim.formats import Format, Scale
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Constant values codes * 2**exponents.
+    """Constant values codes * factors * 2**exponents.
 
     Attributes
     ----------
     codes : int64 array.
     exponents : int64 array of the shape of `codes`.
     format : the word that the quantizer gave them.
+    factors : float64 array of the shape of `codes`, 1 <= factor < 2; None where all are 1.
     """
 
     codes: np.ndarray
     exponents: np.ndarray
     format: Format
+    factors: np.ndarray | None = None
 
     @property
     def scale(self) -> Scale:
         """The scale, per tensor or along one axis; a `FormatError` if it varies along two."""
-        return scale_of(self.exponents)
+        return scale_of(self.exponents, self.factors)
 
     def at(self, exponents: np.ndarray | int) -> np.ndarray:
         """Return the codes of the same values on other exponents (both broadcast), exactly.
 
         Raises `FormatError`, with the first value that lies between two codes of its grid.
         """
+        if self.factors is not None:
+            raise FormatError("the scale must be a power of two")
         shape = np.broadcast_shapes(self.codes.shape, np.shape(exponents))
         exponents = np.broadcast_to(np.asarray(exponents, dtype=np.int64), shape)
         places = self.exponents - exponents
@@ -43,11 +51,26 @@ class Grid:
         whole = codes << up.astype(object)
         kept = whole >> down.astype(object)
         _refuse(np.argwhere(kept << down.astype(object) != whole), np.broadcast_to(self.values(), shape), exponents)
-        return _int64(kept)
+        return int64(kept)
 
     def values(self) -> np.ndarray:
         """Return the real values, float64."""
-        return np.asarray(np.ldexp(self.codes.astype(np.float64), self.exponents))
+        scaled = np.ldexp(self.codes.astype(np.float64), self.exponents)
+        return np.asarray(scaled if self.factors is None else scaled * self.factors)
+
+    def exact_values(self) -> np.ndarray:
+        """Return the real values as an object array of rational numbers."""
+        steps = [Fraction(2) ** int(e) for e in self.exponents.reshape(-1)]
+        if self.factors is not None:
+            steps = [step * Fraction(f) for step, f in zip(steps, self.factors.reshape(-1).tolist(), strict=True)]
+        values = np.empty(self.codes.size, dtype=object)
+        values[:] = [int(code) * step for code, step in zip(self.codes.reshape(-1), steps, strict=True)]
+        return values.reshape(self.codes.shape)
+
+    def transposed(self) -> Grid:
+        """Return the values with their axes in reverse order."""
+        factors = None if self.factors is None else self.factors.T
+        return Grid(np.ascontiguousarray(self.codes.T), self.exponents.T, self.format, factors)
 
 
 def exact_grid(values: np.ndarray, exponents: np.ndarray | int) -> Grid:
@@ -56,7 +79,7 @@ def exact_grid(values: np.ndarray, exponents: np.ndarray | int) -> Grid:
     exponents, values = np.array(np.broadcast_to(exponents, shape), dtype=np.int64), np.broadcast_to(values, shape)
     codes = np.ldexp(np.asarray(values, dtype=np.float64), -exponents)
     _refuse(np.argwhere(codes != np.rint(codes)), values, exponents)
-    codes = _int64(np.array([int(c) for c in codes.reshape(-1)], dtype=object).reshape(codes.shape))
+    codes = int64(np.array([int(c) for c in codes.reshape(-1)], dtype=object).reshape(codes.shape))
     lo, hi = (int(codes.min()), int(codes.max())) if codes.size else (0, 0)
     return Grid(codes, exponents, Format.of_range(lo, hi, "the constant"))
 
@@ -73,14 +96,26 @@ def exponents_of(scale: np.ndarray, what: str) -> np.ndarray:
     return np.asarray(exponent, dtype=np.int64) - 1
 
 
-def scale_of(exponents: np.ndarray) -> Scale:
-    """Return the scale of an array of exponents: of one axis at most."""
-    if exponents.size == 0 or (exponents == exponents.flat[0]).all():
-        return Scale.of(int(exponents.flat[0]) if exponents.size else 0)
+def parts_of(scale: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return exponents and factors (None where all are 1) of positive scales, exactly; a `FormatError` shows a wrong one."""
+    scale = np.asarray(scale, dtype=np.float64)
+    if not (scale > 0).all():
+        raise FormatError(f"{what} must be positive, not {float(scale[~(scale > 0)][0])!r}")
+    mantissa, exponent = np.frexp(scale)
+    return np.asarray(exponent, dtype=np.int64) - 1, None if (mantissa == 0.5).all() else np.asarray(mantissa * 2)
+
+
+def scale_of(exponents: np.ndarray, factors: np.ndarray | None = None) -> Scale:
+    """Return the scale of arrays of exponents and factors: of one axis at most."""
+    if exponents.size == 0:
+        return Scale()
+    steps = np.ldexp(np.ones(exponents.shape) if factors is None else factors, exponents)
+    if (steps == steps.flat[0]).all():
+        return Scale.of_steps([float(steps.flat[0])])
     for axis in range(exponents.ndim):
-        first = np.moveaxis(exponents, axis, 0).reshape(exponents.shape[axis], -1)
+        first = np.moveaxis(steps, axis, 0).reshape(exponents.shape[axis], -1)
         if (first == first[:, :1]).all():
-            return Scale(tuple(int(e) for e in first[:, 0]), axis)
+            return Scale.of_steps([float(step) for step in first[:, 0]], axis)
     raise FormatError("a scale must be one number, or one for each index of one axis")
 
 
@@ -91,7 +126,24 @@ def _refuse(places: np.ndarray, values: np.ndarray, exponents: np.ndarray) -> No
         raise FormatError(f"{float(np.asarray(values)[at])!r}{where} does not lie on the grid 2^{int(exponents[at])}")
 
 
-def _int64(codes: np.ndarray) -> np.ndarray:
-    for code in (codes.max(), codes.min()) if codes.size else ():
-        Format.of_range(min(int(code), 0), max(int(code), 0), "the constant")
+def fractions(values: np.ndarray) -> np.ndarray:
+    """Return real values as an object array of rational numbers, exactly."""
+    made = np.empty(values.size, dtype=object)
+    made[:] = [Fraction(value) for value in values.reshape(-1).tolist()]
+    return made.reshape(values.shape)
+
+
+def int64(codes: np.ndarray) -> np.ndarray:
+    """Return Python ints as int64; a `RangeError` if they need more than 63 bits."""
+    ends = [int(code) for code in (codes.min(), codes.max())] if codes.size else [0]
+    Format.of_range(min(0, *ends), max(0, *ends), "the constant")
     return codes.astype(np.int64)
+
+
+def rounded_to(values: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the nearest codes (ties to even) of rational `values` on rational `steps`, and the greatest error in steps."""
+    quotients = np.asarray(values / steps, dtype=object)
+    codes = np.asarray(np.frompyfunc(round, 1, 1)(quotients), dtype=object)
+    return int64(codes), float(
+        max(map(abs, np.asarray(quotients - codes, dtype=object).reshape(-1).tolist()), default=0)
+    )

@@ -1,16 +1,22 @@
 """Find the quantizer of each graph input: it says in which codes the program is fed.
 
 Only ops that move data may stand between an input and its quantizers, so that quantizing first gives
-the same codes. Several quantizers of one input must agree.
+the same codes. Several quantizers of one input must agree. The program is fed with stored codes; a zero
+point is subtracted once, in front of all else, and that subtraction is counted. An input of integers is
+fed with them.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from mfsim.compiler.graph import FileNode
-from mfsim.compiler.lowering import FLOAT_TYPES, Lowering, is_quant, naming
+from mfsim.compiler.grid import parts_of
+from mfsim.compiler.lowering import FLOAT_TYPES, Coded, Lowering, is_quant, is_quantizer, naming
 from mfsim.compiler.quantizer import Quantizer
+from mfsim.compiler.requantizing import clipped
 from mfsim.errors import FormatError, ModelError
-from mfsim.formats import Range
+from mfsim.formats import Format, Range, Scale
 from mfsim.program import Tensor
 
 MOVING = ("Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
@@ -21,12 +27,17 @@ def define_inputs(lowering: Lowering) -> dict[str, str]:
 
     The quantizers found are left in `lowering.input_quants`: they have nothing more to do.
     """
-    if not any(is_quant(node) for node in lowering.graph.nodes):
+    if not lowering.graph.integers and not any(is_quantizer(node, lowering.strict) for node in lowering.graph.nodes):
         raise ModelError(
             "the model has no Quant node, so it is not quantized; compile the model.onnx that `mfsim export` writes"
         )
     metadata = {}
     for name, shape in lowering.graph.inputs.items():
+        if name in lowering.graph.integers:
+            word = lowering.graph.integers[name]
+            tensor = Tensor(name, (1, *shape[1:]), word, Scale(), Range.of(word.lo, word.hi))
+            lowering.values[name] = Coded(lowering.builder.input_tensor(tensor), 0)
+            continue
         found: list[tuple[FileNode, Quantizer]] = []
         moved = _follow(lowering, name, name, found)
         if not found:
@@ -45,9 +56,15 @@ def define_inputs(lowering: Lowering) -> dict[str, str]:
                     f"the scale must be one number, because graph input `{name}` is moved before it is quantized"
                 )
             tensor = Tensor(name, shape, quantizer.format, quantizer.scale_for(shape), Range.of(*quantizer.limits))
+            zero_point = quantizer.one_zero_point
         lowering.values[name] = lowering.builder.input_tensor(tensor)
-        lowering.input_quants.update(node for node, _ in found)
         metadata[f"input.{name}.rounding"] = quantizer.rounding
+        if zero_point:
+            metadata[f"input.{name}.zero_point"] = str(zero_point)
+            metadata[f"input.{name}.added"] = "before" if quantizer.added_before else "after"
+            offset = lowering.constant(f"{name}.zero_point", np.array(zero_point, dtype=np.int64), tensor.scale)
+            lowering.values[name] = lowering.inner(node, "sub", [name, offset])
+        lowering.input_quants.update((node, zero_point) for node, _ in found)
     return metadata
 
 
@@ -57,9 +74,9 @@ def _follow(lowering: Lowering, origin: str, name: str, found: list[tuple[FileNo
         raise ModelError(f"graph output `{name}` is graph input `{origin}` without a Quant; quantize it first")
     moved = False
     for node in lowering.graph.consumers.get(name, ()):
-        if is_quant(node) and node.inputs[0] == name:
+        if is_quantizer(node, lowering.strict) and node.inputs[0] == name:
             with naming(node):
-                found.append((node, lowering.quantizer(node)))
+                found.append((node, any_quantizer(lowering, node, lowering.graph.inputs[origin])))
         elif node.domain == "" and node.op == "Shape":
             continue
         elif _moves(node) and node.inputs[0] == name:
@@ -68,6 +85,17 @@ def _follow(lowering: Lowering, origin: str, name: str, found: list[tuple[FileNo
         else:
             raise ModelError(f"{node.shown} reads graph input `{origin}` before any Quant; quantize the input first")
     return moved
+
+
+def any_quantizer(lowering: Lowering, node: FileNode, shape: tuple[int, ...]) -> Quantizer:
+    """Return what a quantizer of any kind says of values of `shape`."""
+    if is_quant(node):
+        return lowering.quantizer(node)
+    if node.op == "QuantizeLinear":
+        return clipped(lowering, node, lowering.linear(node, len(shape)))
+    scale = lowering.array(node, 1, "the scale")
+    exponents, factors = parts_of(scale, "the scale")
+    return Quantizer(exponents, Format(2), (-1, 1), "bipolar", factors)
 
 
 def _moves(node: FileNode) -> bool:

@@ -1,8 +1,11 @@
 """`Lowering`: the state of one compilation, and the small language that the rules are written in.
 
-Every value of the file is one of three things: the name of a program tensor (`str`), quantized constant
-values (`Grid`), or a plain constant array. Rules ask for what they need and get it, or raise an error
-that says what is wrong; `naming` puts the node in front.
+Every value of the file is one of four things: the name of a program tensor (`str`), stored integer codes
+(`Coded`), quantized constant values (`Grid`), or a plain constant array. Rules ask for what they need and
+get it, or raise an error that says what is wrong; `naming` puts the node in front.
+
+A file of the dialect is `strict`: nothing is approximated. In a file of others `multiplier_bits` is not
+0, and what a rule approximates it says in a note.
 """
 
 from __future__ import annotations
@@ -10,28 +13,47 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from mfsim.builder import ProgramBuilder
 from mfsim.compiler.folding import fold
+from mfsim.compiler.foreign_constants import is_foreign_constant, linear_quantizer_of, of_constant
 from mfsim.compiler.graph import FileGraph, FileNode
 from mfsim.compiler.grid import Grid, exact_grid
 from mfsim.compiler.quantizer import Quantizer, quantizer_of
 from mfsim.errors import FormatError, MfsimError, ModelError
 from mfsim.formats import Format, Scale
+from mfsim.ops.gain import attributes_for as gain_attributes
 from mfsim.program import Tensor
 
 QUANT_OPS = ("Quant", "IntQuant")
 FLOAT_TYPES = (1, 10, 11, 16)
 """Element types of `Cast` that leave the values of an activation as they are: float of 32, 16, 64 bits, bfloat16."""
 
-Value = str | Grid | np.ndarray
+
+@dataclass(frozen=True)
+class Coded:
+    """Integers in the file: the codes of program tensor `name` + `zero_point`, whatever its scale is."""
+
+    name: str
+    zero_point: int
+
+
+Value = str | Coded | Grid | np.ndarray
 
 
 def is_quant(node: FileNode) -> bool:
     """Whether `node` is a quantizer of QONNX."""
     return node.domain.startswith("qonnx.") and node.op in QUANT_OPS
+
+
+def is_quantizer(node: FileNode, strict: bool) -> bool:
+    """Whether `node` turns reals into codes; the dialect has Quant only."""
+    bipolar = node.domain.startswith("qonnx.") and node.op == "BipolarQuant"
+    return is_quant(node) or (not strict and (bipolar or (node.domain, node.op) == ("", "QuantizeLinear")))
 
 
 @contextlib.contextmanager
@@ -54,16 +76,25 @@ class Lowering:
     builder : receives tensors and nodes.
     values : what each name of the file is.
     done : nodes that need no rule any more: evaluated, or taken in by another rule (a bias).
-    input_quants : quantizers whose codes are what the program is fed with.
+    input_quants : quantizers whose codes are what the program is fed with, and their zero points.
+    multiplier_bits : of fixed-point multipliers; 0 where the file has to be in the dialect.
+    notes : what is approximated, one sentence each.
+    clips : Clip nodes whose bounds a QuantizeLinear in front has taken in.
+    flips : for a product whose weights were multiplied by -1, 0 or 1 for each output: these factors.
     """
 
-    def __init__(self, graph: FileGraph) -> None:
+    def __init__(self, graph: FileGraph, multiplier_bits: int = 0) -> None:
         self.graph = graph
+        self.multiplier_bits = multiplier_bits
+        self.notes: list[str] = []
+        self.flips: dict[str, np.ndarray] = {}
+        self.clips: dict[FileNode, FileNode] = {}
         self.builder = ProgramBuilder()
         self.values: dict[str, Value] = dict(graph.constants)
         self.done: set[FileNode] = set()
-        self.input_quants: set[FileNode] = set()
+        self.input_quants: dict[FileNode, int] = {}
         self._constants: dict[tuple[object, ...], str] = {}
+        self._file_names = {name for node in graph.nodes for name in node.outputs}
 
     # What an input is.
 
@@ -75,13 +106,20 @@ class Lowering:
             raise ModelError(f"input `{node.inputs[k]}` must be constant")
         return self.values[node.inputs[k]]
 
+    @property
+    def strict(self) -> bool:
+        """Whether the file has to be in the dialect."""
+        return self.multiplier_bits == 0
+
     def is_activation(self, node: FileNode, k: int) -> bool:
         """Whether input `k` is an activation."""
-        return isinstance(self.value(node, k), str)
+        return isinstance(self.value(node, k), (str, Coded))
 
     def tensor(self, node: FileNode, k: int) -> Tensor:
-        """Return the program tensor of input `k`, which must be an activation."""
+        """Return the program tensor of input `k`, which must be an activation; integers of the file lie on the scale 1."""
         value = self.value(node, k)
+        if isinstance(value, Coded):
+            value = self.integers(node, value)
         if not isinstance(value, str):
             raise ModelError(f"input {k} must be an activation, not {self.shown(node, k)}")
         return self.builder.tensors[value]
@@ -89,7 +127,7 @@ class Lowering:
     def optional_array(self, node: FileNode, k: int, what: str) -> np.ndarray | None:
         """Return input `k`, which must be constant, as an array of values; None where it is left out."""
         value = self.value(node, k)
-        if isinstance(value, str):
+        if isinstance(value, (str, Coded)):
             raise ModelError(f"{what} must be constant, not the activation `{node.inputs[k]}`")
         return value.values() if isinstance(value, Grid) else value
 
@@ -135,11 +173,43 @@ class Lowering:
         value = self.value(node, k)
         if value is None:
             return "nothing"
-        if isinstance(value, str):
+        if isinstance(value, (str, Coded)):
             return f"the activation `{node.inputs[k]}`"
         return f"the {'quantized constant' if isinstance(value, Grid) else 'constant'} `{node.inputs[k]}`"
 
+    def writer(self, name: str) -> FileNode:
+        """Return the node that writes a value of the file, or the first that reads a graph input."""
+        return next(node for node in self.graph.nodes if name in node.outputs or name in node.inputs)
+
     # What a rule makes.
+
+    def note(self, node: FileNode, text: str) -> None:
+        """Say what is approximated at `node`."""
+        self.notes.append(f"{node.shown}: {text}")
+
+    def integers(self, node: FileNode, value: Coded) -> str:
+        """Return the tensor of the integers themselves, on the scale 1."""
+        name = value.name
+        if value.zero_point:
+            tensor = self.builder.tensors[name]
+            codes = np.array(-value.zero_point, dtype=np.int64)
+            offset = self.constant(f"{name}.zero_point", codes, tensor.scale)
+            name = self.inner(node, "sub", [name, offset])
+        return self.relabelled(node, name, Scale())
+
+    def relabelled(self, node: FileNode, name: str, scale: Scale, output: str | None = None) -> str:
+        """Return a tensor of the same codes on another scale (per tensor, or along the axis of the old one)."""
+        tensor = self.builder.tensors[name]
+        if tensor.scale == scale and output is None:
+            return name
+        axis = scale.axis if scale.axis is not None else tensor.scale.axis
+        size = 1 if axis is None else tensor.shape[axis]
+        pairs = zip(scale.steps_along(size), tensor.scale.steps_along(size), strict=True)
+        gains = [want / have for want, have in pairs]
+        op, attributes = gain_node(gains, -1 if axis is None else axis)
+        if output is None:
+            return self.inner(node, op, [name], attributes)
+        return self.emit(node, op, [name], attributes, output=output)
 
     def constant(self, name: str, codes: np.ndarray, scale: Scale, format_: Format | None = None) -> str:
         """Add a constant, once for equal ones of the same name, and return its name."""
@@ -166,8 +236,15 @@ class Lowering:
         self, node: FileNode, op: str, inputs: Sequence[str], attributes: Mapping[str, object] | None = None
     ) -> str:
         """Add a node of the program whose output only another node of the same rule reads; return its name."""
-        output = f"{node.outputs[0]}.{op}"
-        return self.builder.node(op, inputs, attributes, name=node.name, layer=node.layer, outputs=[output])
+        outputs = (self.inner_name(node, op),)
+        return self.builder.node(op, inputs, attributes, name=node.name, layer=node.layer, outputs=outputs)
+
+    def inner_name(self, node: FileNode, op: str) -> str:
+        """Return a name that no value of the file has."""
+        name, number = f"{node.outputs[0]}.{op}", 1
+        while name in self.builder.tensors or name in self._file_names:
+            name, number = f"{node.outputs[0]}.{op}{number}", number + 1
+        return name
 
     def alias(self, node: FileNode, value: Value) -> None:
         """Let the node's output be `value` itself."""
@@ -180,13 +257,15 @@ class Lowering:
         inputs: list[Grid | np.ndarray | None] = []
         for name in node.inputs:
             value = self.values.get(name) if name else None
-            if isinstance(value, str) or (value is None and name):
+            if isinstance(value, (str, Coded)) or (value is None and name):
                 return False
             inputs.append(value)
         results: Sequence[Grid | np.ndarray] | None
         with naming(node):
             if is_quant(node) and inputs and isinstance(inputs[0], np.ndarray):
                 results = [self.quantizer(node).of_constant(inputs[0])]
+            elif not self.strict and is_foreign_constant(node, inputs):
+                results = [of_constant(node, inputs)]
             else:
                 results = fold(node, inputs, self.graph.opset)
         if results is None:
@@ -200,4 +279,17 @@ class Lowering:
         scale, zero_point, bit_width = (
             self.array(node, k + 1, what) for k, what in enumerate(("the scale", "the zero point", "the bit width"))
         )
-        return quantizer_of(node, scale, zero_point, bit_width)
+        return quantizer_of(node, scale, zero_point, bit_width, self.strict)
+
+    def linear(self, node: FileNode, rank: int, stored: np.dtype | None = None) -> Quantizer:
+        """Return what a QuantizeLinear or DequantizeLinear says of values of `rank` axes."""
+        scale, zero_point = self.array(node, 1, "the scale"), self.optional_array(node, 2, "the zero point")
+        return linear_quantizer_of(node, scale, zero_point, stored, rank)
+
+
+def gain_node(gains: Sequence[Fraction], axis: int) -> tuple[str, dict[str, object]]:
+    """Return op and attributes of a change of scale: `shift` for powers of two, else `gain`."""
+    scale = Scale.of_steps(gains, None if len(gains) == 1 else axis)
+    if scale.factors:
+        return "gain", gain_attributes(list(gains), axis)
+    return "shift", {"exponents": scale.exponents, "axis": -1 if scale.axis is None else axis}

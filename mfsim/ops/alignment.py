@@ -34,11 +34,15 @@ def align(op: str, scales: Sequence[Scale]) -> tuple[Scale, tuple[int, ...]]:
         raise FormatError(
             f"the operands of op `{op}` have different scales for each channel, {shown}; requantize first"
         )
-    finest = min(scale.exponent for scale in scales)
-    shifts = tuple(scale.exponent - finest for scale in scales)
+    if len({scale.factors for scale in scales}) > 1:
+        raise FormatError(
+            f"the scales of the operands of op `{op}`, {shown}, must be powers of two apart; rescale first"
+        )
+    finest = min(scale.exponents[0] for scale in scales)
+    shifts = tuple(scale.exponents[0] - finest for scale in scales)
     if max(shifts) > MAX_SHIFT:
         raise FormatError(f"the scales of the operands of op `{op}`, {shown}, must be at most {MAX_SHIFT} bits apart")
-    return Scale.of(finest), shifts
+    return Scale((finest,), None, scales[0].factors), shifts
 
 
 def shifted(range_: Range, places: int) -> Range:
@@ -64,9 +68,7 @@ def _operand_scale(op: str, a: Tensor, b: Tensor) -> Scale:
     fits = len(b.shape) < len(a.shape) and all(n in (1, m) for n, m in zip(b.shape[::-1], a.shape[::-1], strict=False))
     if not fits:
         raise ShapeError(f"a constant operand of op `{op}` must broadcast to {a.shape[1:]}, which {b.shape} does not")
-    if b.scale.axis is None:
-        return b.scale
-    return Scale(b.scale.exponents, b.scale.axis + len(a.shape) - len(b.shape))
+    return b.scale if b.scale.axis is None else b.scale.on(b.scale.axis + len(a.shape) - len(b.shape))
 
 
 def derive_sum(op: str, tensors: Sequence[Tensor], attributes: Mapping[str, Value]) -> dict[str, Value]:

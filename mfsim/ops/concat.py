@@ -28,8 +28,8 @@ def _aligned(tensors, axis) -> tuple[Scale, tuple[int, ...]]:
             raise ShapeError(f"the inputs of op `concat` must differ in axis {axis} only, not be {first} and {x.shape}")
     scales = [x.scale for x in tensors]
     if any(s.axis == axis for s in scales) and all(s.axis in (None, axis) for s in scales):
-        exponents = tuple(e for x in tensors for e in x.scale.along(x.shape[axis]))
-        return Scale(exponents, axis), (0,) * len(tensors)
+        steps = [step for x in tensors for step in x.scale.steps_along(x.shape[axis])]
+        return Scale.of_steps(steps, axis), (0,) * len(tensors)
     return align("concat", scales)
 
 

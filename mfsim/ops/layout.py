@@ -29,9 +29,7 @@ def laid_out(x: Tensor, shape: Sequence[int], range_: Range, scale: Scale, op: s
 
 def picked_scale(scale: Scale, indices: Sequence[int], axis: int) -> Scale:
     """Return the scale of the entries `indices`, now along `axis`."""
-    if scale.axis is None:
-        return scale
-    return Scale(tuple(scale.exponents[i] for i in indices), axis)
+    return scale.picked(indices, axis)
 
 
 def picked_range(range_: Range, indices: Sequence[int], axis: int) -> Range:

@@ -16,7 +16,7 @@ Sources: `ef`: Afrasiyabi et al., arXiv 1702.02676; `abs`: "Learned Queries and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +60,7 @@ def unpacked(tensors: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor | None]:
 
 def derive_shifts(x: Scale, w: Scale, grid: str) -> dict[str, tuple[int, ...]]:
     """Return `shift_x` and `shift_w` that bring both parts to the finer of the two grids."""
-    ex, ews = x.exponent, w.exponents
+    ex, ews = x.exponent, w.powers
     if grid == "shared" and any(e != ex for e in ews):
         raise FormatError(f"`grid` shared needs x and w on one scale, not {x} and {w}; use split")
     if grid == "aligned" and len(ews) != 1:
@@ -84,12 +84,15 @@ def joined_scale(x: Scale, w: Scale, attributes: Mapping[str, Any], axis: int) -
     for name, value in derive_shifts(x, w, attributes["grid"]).items():
         if attributes[name] != value:
             raise FormatError(f"`{name}` must be {value} for the scales {x} and {w}, not {attributes[name]}")
-    return _scale((min(x.exponent, e) for e in w.exponents), axis)
-
-
-def _scale(exponents: Iterable[int], axis: int) -> Scale:
-    exponents = tuple(exponents)
+    exponents = tuple(min(x.exponent, e) for e in w.powers)
     return Scale(exponents, axis if len(exponents) > 1 else None)
+
+
+def dense_scale(x: Scale, w: Scale, axis: int) -> Scale:
+    """Return the output scale of a dense product: scale(x) * scale(w[o]), with the outputs along `axis`."""
+    if x.axis is not None or not (x.factors or w.factors):
+        return w.on(axis).moved(x.exponent)
+    return w.on(axis).times(x.steps)
 
 
 def _bias_codes(w: Tensor, bias: Tensor | None, scale: Scale, sums: Sums) -> np.ndarray | None:
@@ -101,7 +104,7 @@ def _bias_codes(w: Tensor, bias: Tensor | None, scale: Scale, sums: Sums) -> np.
     outputs = sums.shape[sums.axis]
     if bias.shape != (outputs,):
         raise FormatError(f"the bias must have the shape ({outputs},), not {bias.shape}")
-    if _scale(bias.scale.exponents, sums.axis) != scale:
+    if bias.scale.on(sums.axis) != scale:
         raise FormatError(f"the bias must lie on the grid of its accumulator, {scale}, not {bias.scale}")
     return objects(bias.codes)
 
@@ -134,7 +137,7 @@ def mf_words(
 
 def dense_inference(x: Tensor, w: Tensor, bias: Tensor | None, sums: Sums) -> Inference:
     """Return what a dense product proves."""
-    scale = _scale((x.scale.exponent + e for e in w.scale.exponents), sums.axis)
+    scale = dense_scale(x.scale, w.scale, sums.axis)
     start = _bias_codes(w, bias, scale, sums)
     bounds = dense_bounds(sums.operands)
     total = bounds.started_with(start)

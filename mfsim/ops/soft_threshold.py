@@ -29,7 +29,7 @@ def _check(x, t, axis) -> None:
     if t.shape != (1,) and (axis < 0 or t.shape != (x.shape[axis],)):
         wanted = "(1,)" if axis < 0 else f"(1,) or ({x.shape[axis]},)"
         raise ShapeError(f"the threshold of op `soft_threshold` must have the shape {wanted}, not {t.shape}")
-    on_axis = Scale(t.scale.exponents, axis if t.scale.axis is not None else None)
+    on_axis = t.scale.on(axis)
     if on_axis != x.scale:
         raise FormatError(f"the threshold of op `soft_threshold` must lie on the scale of x, {x.scale}, not {t.scale}")
 

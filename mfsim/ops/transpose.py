@@ -18,7 +18,7 @@ def infer(tensors, attributes):
         raise ShapeError(
             f"`perm` of op `transpose` must order the axes 0..{len(x.shape) - 1} with 0 in front, not be {perm}"
         )
-    scale = x.scale if x.scale.axis is None else Scale(x.scale.exponents, perm.index(x.scale.axis))
+    scale = x.scale if x.scale.axis is None else x.scale.on(perm.index(x.scale.axis))
     range_ = x.range if x.range.axis is None else Range(x.range.lo, x.range.hi, perm.index(x.range.axis))
     return Inference((laid_out(x, [x.shape[axis] for axis in perm], range_, scale, "transpose"),), tight=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from mfsim.analysis.count import PRIMITIVES
+from mfsim.report.cim import cim_tables
 from mfsim.report.figures import NONE, data_size, decibel, integer, interval, percent, significant, words
 from mfsim.report.result import STAGES, NetworkResult
 from mfsim.report.tables import Table, Toned
@@ -241,4 +242,4 @@ def network_tables(network: NetworkResult) -> list[Table]:
         layers_table, uncounted_table, parity_table, multiplications_table, lookup_table, layer_operations_table, memory_table,
         width_operations_table, offline_table, width_table, error_table,
     )  # fmt: skip
-    return [table for table in (make(network) for make in made) if table.rows]
+    return [*(table for table in (make(network) for make in made) if table.rows), *cim_tables(network)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mfsim.report import contents, pictures
+from mfsim.report.cim import METHOD as CIM_METHOD
 from mfsim.report.figures import MINUS, counted, data_size, integer, percent
 from mfsim.report.markup import Html, join, sentence, tag
 from mfsim.report.result import NetworkResult
@@ -157,6 +158,12 @@ def _entries(entries: Mapping[str, str]) -> Html:
     return tag("dl", join(join([tag("dt", key), tag("dd", value)]) for key, value in entries.items()))
 
 
+def _more_method(networks: Sequence[NetworkResult]) -> list[str]:
+    energy, arrays = CIM_METHOD
+    shown = [(energy, any(n.energy or n.cim for n in networks)), (arrays, any(n.cim for n in networks))]
+    return [paragraph for paragraph, wanted in shown if wanted]
+
+
 def _method(networks: Sequence[NetworkResult]) -> Html:
     rules = ", ".join(dict.fromkeys(network.counts.rule for network in networks))
     return tag(
@@ -164,7 +171,7 @@ def _method(networks: Sequence[NetworkResult]) -> Html:
         tag("h2", "How to read the numbers", class_="title"),
         tag(
             "div",
-            *(tag("p", paragraph) for paragraph in METHOD),
+            *(tag("p", paragraph) for paragraph in (*METHOD, *_more_method(networks))),
             tag("p", f"Counting rule: {rules}."),
             class_="note-box",
         ),

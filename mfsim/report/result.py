@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mfsim.analysis.count import CountReport, strict_multiplication_free
+from mfsim.analysis.energy import EnergyReport
 from mfsim.analysis.error import ErrorReport
 from mfsim.analysis.layers import LayerReport
 from mfsim.analysis.listing import Cell, Listing
 from mfsim.analysis.memory import MemoryReport
 from mfsim.analysis.widths import WidthReport
+from mfsim.cim import CimReport
 from mfsim.errors import CountError, DataError, did_you_mean
 
 STAGES = ("float", "quantized", "integer")
@@ -48,6 +50,7 @@ class NetworkResult:
     counts, words, memory, layers, errors : what `mfsim.analysis` found; `errors` may be missing.
     info : sections of texts, such as {"Training": {"epochs": "12"}, "Data": {...}, "Tools": {...}}.
     recipe : the quantization recipe as text.
+    energy, cim : energy in digital logic, and the network on in-memory-compute arrays; either may be missing.
     """
 
     name: str
@@ -60,6 +63,8 @@ class NetworkResult:
     errors: ErrorReport | None = None
     info: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     recipe: str = ""
+    energy: EnergyReport | None = None
+    cim: CimReport | None = None
 
     def __post_init__(self) -> None:
         for stage, value in self.accuracy.items():
@@ -103,6 +108,7 @@ class NetworkResult:
         )
         errors = self.errors.listings() if self.errors is not None else []
         parts = [self.layers.listings(), self.counts.listings(), self.words.listings(), self.memory.listings(), errors]
+        parts += [extra.listings() for extra in (self.energy, self.cim) if extra is not None]
         return [parity, *(listing for part in parts for listing in part)]
 
     def to_json(self) -> dict[str, object]:
@@ -124,6 +130,8 @@ class NetworkResult:
             "widths": self.words.to_json()["widths"],
             "memory": self.memory.to_json(),
             "errors": self.errors.to_json()["errors"] if self.errors is not None else None,
+            "energy": self.energy.to_json() if self.energy is not None else None,
+            "cim": self.cim.to_json() if self.cim is not None else None,
             "info": {section: dict(entries) for section, entries in self.info.items()},
             "recipe": self.recipe,
         }

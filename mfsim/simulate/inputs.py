@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from mfsim.errors import DataError, ShapeError, did_you_mean
-from mfsim.fixed_point import quantize
+from mfsim.fixed_point import quantize, round_floats
 from mfsim.program import Program, Tensor
 
 Inputs = np.ndarray | Mapping[str, np.ndarray]
@@ -98,8 +98,26 @@ def _codes(program: Program, name: str, values: np.ndarray) -> np.ndarray:
         at = int(np.argwhere(wrong)[0][0])
         raise DataError(f"sample {at} of input `{name}` holds {'NaN' if np.isnan(values[at]).any() else 'infinity'}")
     rounding = program.metadata.get(f"input.{name}.rounding", "half_even")
+    zero_point = int(program.metadata.get(f"input.{name}.zero_point", "0"))
+    if rounding == "bipolar":
+        return np.where(values >= 0, 1, -1)
+    if tensor.scale.factors or zero_point:
+        added_before = program.metadata.get(f"input.{name}.added", "after") == "before"
+        codes = _in_float(values, tensor, zero_point, rounding, added_before)
+        return np.asarray(np.clip(codes, tensor.range.low, tensor.range.high).astype(np.int64))
     codes = quantize(values, tensor.scale, tensor.format, rounding=rounding)
     return np.asarray(np.clip(codes, tensor.range.low, tensor.range.high))
+
+
+def _in_float(values: np.ndarray, tensor: Tensor, zero_point: int, rounding: str, added_before: bool) -> np.ndarray:
+    """Return codes as a file of others computes them: the quotient, and a sum with the zero point, in the type of the values."""
+    steps = np.array([float(step) for step in tensor.scale.steps]).astype(values.dtype)
+    if tensor.scale.axis is not None:
+        steps = steps.reshape(-1, *[1] * (values.ndim - 1 - tensor.scale.axis))
+    quotients = values / steps
+    if added_before:
+        return round_floats(quotients + np.asarray(zero_point, dtype=values.dtype), rounding).astype(np.float64)
+    return round_floats(quotients, rounding).astype(np.float64) + zero_point
 
 
 def _listed(program: Program) -> str:

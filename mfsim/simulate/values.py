@@ -14,7 +14,7 @@ from mfsim.simulate.run import simulate
 
 
 def dequantized(program: Program, codes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the real values code * 2**exponent of tensors of `program`, by name, float64.
+    """Return the real values code * scale of tensors of `program`, by name, float64.
 
     Exact for codes below 2**53; a `DataError` names a tensor that the program does not have.
     """
@@ -65,5 +65,5 @@ def classes(program: Program, logits: np.ndarray) -> np.ndarray:
     scale = program.tensors[program.outputs[0]].scale
     if scale.axis is None:
         return np.asarray(np.argmax(logits, axis=1))
-    places = np.array([e - min(scale.exponents) for e in scale.exponents], dtype=object)
-    return np.asarray(np.argmax(logits.astype(object) << places, axis=1))
+    finest = min(scale.steps)
+    return np.asarray(np.argmax(logits.astype(object) * np.array([step / finest for step in scale.steps]), axis=1))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mfsim.compiler.bias import accumulator_scale, following_bias, own_bias
 from mfsim.compiler.graph import FileNode
 from mfsim.compiler.lowering import Lowering
+from mfsim.compiler.product import emit_product
 from mfsim.compiler.rules.matmul import mf_attributes
 from mfsim.compiler.windows import plane, window
 from mfsim.errors import ShapeError, UnsupportedOpError
@@ -19,19 +19,13 @@ def conv(lowering: Lowering, node: FileNode) -> None:
         raise ShapeError(f"x and the weights must have 4 axes, not {len(x.shape)} and {weights.codes.ndim}")
     if weights.scale.axis not in (None, 0):
         raise UnsupportedOpError("the weights must have one scale, or one for each output channel")
-    geometry = window(node, weights.codes.shape[2:])
+    geometry = window(node, weights.codes.shape[2:], None if lowering.strict else x.shape[2:])
     kernel = geometry.pop("kernel")
     outputs = weights.codes.shape[0]
     shape = (1, outputs, *plane(x.shape[2:], kernel, geometry))
-    scale = accumulator_scale(x, weights.scale, mf)
-    w = lowering.constant(node.inputs[1], weights.codes, weights.scale, weights.format)
-    bias, output = own_bias(lowering, node, 2, scale, outputs), node.outputs[0]
-    if bias is None:
-        bias, output = following_bias(lowering, node, shape, 1, scale)
     attributes = geometry | {"groups": node.integer("group", 1)} | (mf_attributes(node) if mf else {})
-    lowering.emit(
-        node, "mf_conv2d" if mf else "conv2d", [x.name, w, *([bias] if bias else [])], attributes, output=output
-    )
+    op = "mf_conv2d" if mf else "conv2d"
+    emit_product(lowering, node, op, x, weights, shape, attributes, axes=(1, 0), bias_input=2)
 
 
 RULES = {("", "Conv"): conv, ("org.mfsim", "MFConv"): conv}

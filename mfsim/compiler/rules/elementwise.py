@@ -34,9 +34,21 @@ def cast_like(lowering: Lowering, node: FileNode) -> None:
     value = lowering.value(node, 0)
     if value is None:
         raise ModelError("the value is missing")
+    like = lowering.value(node, 1)
+    if isinstance(like, np.ndarray) and like.dtype.kind != "f":
+        raise UnsupportedOpError("an activation can only be cast to a float type; a Quant says how it is rounded")
     lowering.alias(node, value.astype(np.float32) if isinstance(value, np.ndarray) else value)
 
 
+def dropout(lowering: Lowering, node: FileNode) -> None:
+    """Let the output be the input, unless the node is told to train."""
+    training = lowering.optional_array(node, 2, "the mode")
+    if training is not None and training.any():
+        raise UnsupportedOpError("`training_mode` must be false; export the model in eval mode")
+    identity(lowering, node)
+
+
+FOREIGN_RULES = {("", "Dropout"): dropout}
 RULES = {("", op): unary for op in UNARY} | {
     ("", "Identity"): identity,
     ("", "Cast"): cast,

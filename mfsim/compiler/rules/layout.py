@@ -5,6 +5,7 @@ from __future__ import annotations
 from mfsim.compiler.graph import FileNode
 from mfsim.compiler.grid import exact_grid
 from mfsim.compiler.lowering import Lowering
+from mfsim.compiler.rescaling import near_code, on_one_grid
 from mfsim.errors import FormatError, ShapeError, UnsupportedOpError
 
 
@@ -19,7 +20,7 @@ def transpose(lowering: Lowering, node: FileNode) -> None:
 
 def concat(lowering: Lowering, node: FileNode) -> None:
     """Concat along an axis behind the batch."""
-    tensors = [lowering.tensor(node, k) for k in range(len(node.inputs))]
+    tensors = on_one_grid(lowering, node, [lowering.tensor(node, k) for k in range(len(node.inputs))])
     rank = len(tensors[0].shape)
     axis = _axis(node.integer("axis", 0), rank)
     lowering.emit(node, "concat", [tensor.name for tensor in tensors], {"axis": axis})
@@ -77,6 +78,10 @@ def pad(lowering: Lowering, node: FileNode) -> None:
     value = lowering.optional_array(node, 2, "the padding")
     code = 0
     if value is not None and (value != 0).any():
+        if not lowering.strict:
+            code = near_code(lowering, node, x, value, "the padding")
+            lowering.emit(node, "pad", [x.name], {"pads": tuple(pads), "value": code})
+            return
         try:
             code = int(exact_grid(value, x.scale.exponent).codes.reshape(-1)[0])
         except FormatError as error:

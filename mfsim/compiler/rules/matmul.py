@@ -6,14 +6,11 @@ Gemm is its third input, else an Add of a constant right behind.
 
 from __future__ import annotations
 
-import numpy as np
-
-from mfsim.compiler.bias import accumulator_scale, following_bias, own_bias
 from mfsim.compiler.graph import FileNode
 from mfsim.compiler.grid import Grid
 from mfsim.compiler.lowering import Lowering
+from mfsim.compiler.product import emit_product
 from mfsim.errors import ShapeError, UnsupportedOpError
-from mfsim.formats import Scale
 from mfsim.program import Tensor
 
 MF = ("form", "sign_zero", "grid")
@@ -33,10 +30,8 @@ def matmul(lowering: Lowering, node: FileNode) -> None:
         lowering.emit(node, op, [x.name, lowering.tensor(node, 1).name], attributes)
         return
     weights = lowering.grid(node, 1, "the weights")
-    shape, scale = product(x, weights, mf)
-    w = lowering.constant(node.inputs[1], weights.codes, weights.scale, weights.format)
-    bias, output = following_bias(lowering, node, shape, len(shape) - 1, scale)
-    lowering.emit(node, op, [x.name, w, *([bias] if bias else [])], attributes, output=output)
+    shape = product_shape(x, weights)
+    emit_product(lowering, node, op, x, weights, shape, attributes, axes=(len(shape) - 1, 1))
 
 
 def gemm(lowering: Lowering, node: FileNode) -> None:
@@ -53,24 +48,20 @@ def gemm(lowering: Lowering, node: FileNode) -> None:
         raise ShapeError(f"x must have the shape [batch, K], not {len(x.shape)} axes")
     weights = lowering.grid(node, 1, "the weights")
     if node.integer("transB", 0):
-        weights = Grid(weights.codes.T, weights.exponents.T, weights.format)
-    shape, scale = product(x, weights, False)
-    w = lowering.constant(node.inputs[1], np.ascontiguousarray(weights.codes), weights.scale, weights.format)
-    bias, output = own_bias(lowering, node, 2, scale, shape[-1]), node.outputs[0]
-    if bias is None:
-        bias, output = following_bias(lowering, node, shape, 1, scale)
-    lowering.emit(node, "matmul", [x.name, w, *([bias] if bias else [])], output=output)
+        weights = weights.transposed()
+    shape = product_shape(x, weights)
+    emit_product(lowering, node, "matmul", x, weights, shape, {}, axes=(1, 1), bias_input=2)
 
 
-def product(x: Tensor, weights: Grid, mf: bool) -> tuple[tuple[int, ...], Scale]:
-    """Return the output shape and the accumulator's scale of a product with constant weights."""
+def product_shape(x: Tensor, weights: Grid) -> tuple[int, ...]:
+    """Return the output shape of a product with constant weights."""
     if weights.codes.ndim != 2 or x.shape[-1] != weights.codes.shape[0]:
         raise ShapeError(
             f"x must end in K and constant weights must be [K, O], not {x.shape} and {weights.codes.shape}"
         )
     if weights.scale.axis == 0:
         raise UnsupportedOpError("the weights must have one scale, or one for each output, not for each input")
-    return (*x.shape[:-1], weights.codes.shape[1]), accumulator_scale(x, weights.scale, mf)
+    return (*x.shape[:-1], weights.codes.shape[1])
 
 
 RULES = {("", "MatMul"): matmul, ("", "Gemm"): gemm, ("org.mfsim", "MFMatMul"): matmul}

@@ -9,7 +9,8 @@ from mfsim.compiler.windows import window
 
 def max_pool(lowering: Lowering, node: FileNode) -> None:
     """Emit max_pool2d with the window of the node."""
-    lowering.emit(node, "max_pool2d", [lowering.tensor(node, 0).name], window(node))
+    x = lowering.tensor(node, 0)
+    lowering.emit(node, "max_pool2d", [x.name], window(node, (), None if lowering.strict else x.shape[2:]))
 
 
 RULES = {("", "MaxPool"): max_pool}

@@ -1,11 +1,17 @@
-"""Shift, and Mul and Div by constant powers of two: a change of scale, nothing is computed."""
+"""Shift, and Mul and Div by constants: a change of scale, nothing is computed.
+
+In the dialect the constants are positive powers of two; in files of others any numbers but 0.
+"""
 
 from __future__ import annotations
+
+import numpy as np
 
 from mfsim.compiler.broadcast import along_axis
 from mfsim.compiler.graph import FileNode
 from mfsim.compiler.grid import exponents_of
 from mfsim.compiler.lowering import Lowering
+from mfsim.compiler.rescaling import gained
 from mfsim.errors import UnsupportedOpError
 
 
@@ -18,6 +24,10 @@ def shift(lowering: Lowering, node: FileNode) -> None:
             "two activations are multiplied or divided; the MF operator (org.mfsim::MFMul) needs no multiplication"
         )
     gain, axis = along_axis(lowering.array(node, 1 - k, "the gain"), x.shape, "the gain")
+    if not lowering.strict:
+        gains = gain.astype(np.float64)
+        gained(lowering, node, k, x, 1 / gains if node.op == "Div" else gains, axis, node.outputs[0])
+        return
     exponents = exponents_of(gain, "the gain")
     if node.op == "Div":
         exponents = -exponents

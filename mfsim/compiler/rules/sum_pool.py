@@ -1,26 +1,32 @@
 """Means over planes: SumPool, AveragePool, GlobalAveragePool, ReduceMean.
 
-A mean is a sum on a finer scale, so the number of its terms must be a power of two.
+A mean is a sum on a finer scale, so the number of its terms must be a power of two; in a file of others
+any number will do, and whoever requantizes the mean multiplies.
 """
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 from mfsim.compiler.graph import FileNode
-from mfsim.compiler.lowering import Lowering
+from mfsim.compiler.lowering import Lowering, gain_node
 from mfsim.compiler.windows import window
 from mfsim.errors import ShapeError, UnsupportedOpError
+from mfsim.program import Tensor
 
 
 def sum_pool(lowering: Lowering, node: FileNode) -> None:
     """SumPool, and AveragePool whose padding counts as values."""
-    attributes = window(node)
+    x = lowering.tensor(node, 0)
+    attributes = window(node, (), None if lowering.strict else x.shape[2:])
     if attributes.pop("dilations") != (1, 1):
         raise UnsupportedOpError("`dilations` must be 1")
     if node.op == "AveragePool" and any(attributes["pads"]) and not node.integer("count_include_pad", 0):
         raise UnsupportedOpError(
             "`count_include_pad` must be 1 where there are pads, so that every window has the same area"
         )
-    lowering.emit(node, "sum_pool2d", [lowering.tensor(node, 0).name], attributes | {"mean": 1})
+    lowering.alias(node, _mean(lowering, node, x, attributes))
 
 
 def whole_plane(lowering: Lowering, node: FileNode) -> None:
@@ -35,12 +41,25 @@ def whole_plane(lowering: Lowering, node: FileNode) -> None:
             )
     if len(x.shape) != 4:
         raise ShapeError(f"x must be [N, C, H, W], not of {len(x.shape)} axes")
-    attributes = {"kernel": x.shape[2:], "strides": (1, 1), "pads": (0, 0, 0, 0), "mean": 1}
+    attributes = {"kernel": x.shape[2:], "strides": (1, 1), "pads": (0, 0, 0, 0)}
     if keep:
-        lowering.emit(node, "sum_pool2d", [x.name], attributes)
+        lowering.alias(node, _mean(lowering, node, x, attributes))
     else:
-        pooled = lowering.inner(node, "sum_pool2d", [x.name], attributes)
+        pooled = _mean(lowering, node, x, attributes, last=False)
         lowering.emit(node, "reshape", [pooled], {"shape": x.shape[1:2]})
+
+
+def _mean(
+    lowering: Lowering, node: FileNode, x: Tensor, attributes: dict[str, tuple[int, ...]], last: bool = True
+) -> str:
+    """Return the mean over windows; the `last` node is named as the file names its result."""
+    area = math.prod(attributes["kernel"])
+    if lowering.strict or area & (area - 1) == 0:
+        made = lowering.emit if last else lowering.inner
+        return made(node, "sum_pool2d", [x.name], attributes | {"mean": 1})
+    total = lowering.inner(node, "sum_pool2d", [x.name], attributes | {"mean": 0})
+    op, gain = gain_node([Fraction(1, area)], -1)
+    return lowering.emit(node, op, [total], gain) if last else lowering.inner(node, op, [total], gain)
 
 
 RULES = {

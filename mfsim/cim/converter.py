@@ -1,0 +1,50 @@
+"""Energy and delay of what makes an array analog: converters, line drivers, cells.
+
+Source: the 28 nm models of ZigZag-IMC (`zigzag/hardware/architecture/imc_array.py`, `imc_unit.py`). The
+converter and the driver are fits to measured macros; the cell is an estimate from gate capacitances:
+half an ND2 gate for the product and half for its piece of the sum line.
+"""
+
+from __future__ import annotations
+
+from mfsim.analysis.energy import ND2, Cost
+from mfsim.cim.array import Array
+
+SOURCES = (
+    ("conversion", "(100*b + 0.001*4^b) * Vdd^2 fJ, fit", "ZigZag-IMC, 28 nm, successive approximation of b bits"),
+    ("delay of a conversion", "b * (0.00653*cells + 0.640) ns, fit", "ZigZag-IMC, 28 nm, sum line of so many cells"),
+    ("line", "50*b * Vdd^2 fJ, fit; 0 for one bit", "ZigZag-IMC, 28 nm, driver of b bits; one bit needs no DAC"),
+    ("cell", "0.7 * Vdd^2 fJ, estimate", "ZigZag-IMC, 28 nm, half an ND2 each for the product and its sum line"),
+)
+"""(what, figure, source) of everything in this file."""
+
+
+def conversion(array: Array, bits: int) -> Cost:
+    """Return the energy of one conversion to `bits` bits: the array's own figure, else the fit.
+
+    >>> round(conversion(Array(rows=8, columns=8, vdd=1.0), 5).pj, 6)
+    0.501024
+    """
+    if array.conversion_pj is not None:
+        return Cost(array.conversion_pj, "given")
+    return Cost((100 * bits + 0.001 * 4**bits) * array.vdd**2 / 1000, "fit")
+
+
+def conversion_ns(bits: int, cells: int) -> float:
+    """Return the delay of one conversion to `bits` bits of a sum line of `cells` cells, in ns."""
+    return bits * (0.00653 * cells + 0.640)
+
+
+def line(bits: int, vdd: float) -> Cost:
+    """Return the energy of driving one line with a digit of `bits` bits; one bit needs no DAC."""
+    return Cost(50 * bits * vdd**2 / 1000 if bits > 1 else 0.0, "fit")
+
+
+def cell(vdd: float) -> Cost:
+    """Return the energy of one active cell."""
+    return Cost(ND2 * vdd**2 / 1000, "estimate")
+
+
+def used_bits(array: Array, lossless_bits: int) -> int:
+    """Return the bits of the array's converter; an ideal one is charged as one that is just loss-free."""
+    return lossless_bits if array.converter_bits is None else array.converter_bits

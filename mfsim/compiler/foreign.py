@@ -1,0 +1,114 @@
+"""Files of others, brought into the form that the rules know: names of domains, old opsets, channels-last wrappers.
+
+Nothing is approximated here; the result is an ONNX model that computes the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper, version_converter
+
+from mfsim.compiler.checks import OPSETS, QONNX, STANDARD
+from mfsim.errors import ModelError, UnsupportedOpError
+
+ALIASES = {"onnx.brevitas": QONNX, "finn.custom_op.general": QONNX, "ai.onnx": STANDARD}
+"""Older names of domains."""
+CHANNELS_LAST = "qonnx.custom_op.channels_last"
+TO_FIRST, TO_LAST = (0, 3, 1, 2), (0, 2, 3, 1)
+
+
+def normalised(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a copy of a model of others with today's domains and opset and without channels-last wrappers.
+
+    Raises
+    ------
+    ModelError
+        If the opset is older than 13 and cannot be converted.
+    UnsupportedOpError
+        If a channels-last wrapper holds an op that has none.
+    """
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    _rename(made)
+    _open_wrappers(made)
+    return at_least(made, OPSETS[0])
+
+
+def at_least(model: onnx.ModelProto, version: int) -> onnx.ModelProto:
+    """Return the model, converted to the standard opset `version` if it is older."""
+    have = next((entry.version for entry in model.opset_import if entry.domain == STANDARD), version)
+    if have >= version:
+        return model
+    try:
+        return version_converter.convert_version(model, version)
+    except Exception as error:  # the converter raises whatever its C++ code throws
+        raise ModelError(
+            f"the standard opset is of version {have} and cannot be converted to {version}: {str(error).splitlines()[0]}"
+        ) from error
+
+
+def _rename(model: onnx.ModelProto) -> None:
+    for thing in (*model.opset_import, *model.graph.node):
+        thing.domain = ALIASES.get(thing.domain, thing.domain)
+    kept: dict[str, int] = {}
+    for entry in model.opset_import:
+        kept[entry.domain] = max(kept.get(entry.domain, 0), entry.version)
+    del model.opset_import[:]
+    model.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in kept.items())
+
+
+def _open_wrappers(model: onnx.ModelProto) -> None:
+    """Replace each channels-last node by the standard op between transpositions."""
+    if not any(node.domain == CHANNELS_LAST for node in model.graph.node):
+        return
+    nodes = [made for node in model.graph.node for made in _opened(model, node)]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+
+
+def _opened(model: onnx.ModelProto, node: onnx.NodeProto) -> Iterator[onnx.NodeProto]:
+    if node.domain != CHANNELS_LAST:
+        yield node
+        return
+    if node.op_type == "BatchNormalization":
+        yield from _batch_norm(model, node)
+        return
+    if node.op_type not in ("Conv", "MaxPool"):
+        raise UnsupportedOpError(
+            f"node `{node.name}` ({node.domain}::{node.op_type}) has no rule; write it with channels first"
+        )
+    made = onnx.NodeProto()
+    made.CopyFrom(node)
+    made.domain = STANDARD
+    for k in range(2 if node.op_type == "Conv" else 1):
+        made.input[k] = f"{node.output[0]}.first{k}"
+        yield helper.make_node("Transpose", [node.input[k]], [made.input[k]], f"{node.name}.first{k}", perm=TO_FIRST)
+    made.output[0] = f"{node.output[0]}.first"
+    yield made
+    yield helper.make_node("Transpose", [made.output[0]], [node.output[0]], f"{node.name}.last", perm=TO_LAST)
+
+
+def _batch_norm(model: onnx.ModelProto, node: onnx.NodeProto) -> Iterator[onnx.NodeProto]:
+    """Yield a batch norm over the last axis as a gain and an offset."""
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    missing = [name for name in node.input[1:] if name not in constants]
+    if missing:
+        raise UnsupportedOpError(f"node `{node.name}` ({node.domain}::{node.op_type}): `{missing[0]}` must be constant")
+    epsilon = next((a.f for a in node.attribute if a.name == "epsilon"), 1e-5)
+    for part, values in zip(
+        ("gain", "offset"), affine_of([constants[k] for k in node.input[1:]], epsilon), strict=True
+    ):
+        model.graph.initializer.append(numpy_helper.from_array(values.astype(np.float32), f"{node.output[0]}.{part}"))
+    inner = f"{node.output[0]}.gained"
+    yield helper.make_node("Mul", [node.input[0], f"{node.output[0]}.gain"], [inner], f"{node.name}.gain")
+    yield helper.make_node("Add", [inner, f"{node.output[0]}.offset"], [node.output[0]], f"{node.name}.offset")
+
+
+def affine_of(parameters: list[np.ndarray], epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return gain and offset of a batch norm of (scale, bias, mean, variance), float64."""
+    scale, bias, mean, variance = (np.asarray(values, dtype=np.float64) for values in parameters)
+    gain = scale / np.sqrt(variance + epsilon)
+    return gain, bias - mean * gain

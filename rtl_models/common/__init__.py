@@ -1,0 +1,1 @@
+"""SystemVerilog modules that several blocks use."""

@@ -1,0 +1,1 @@
+"""Dot product of multiplication-free (MF) terms: SystemVerilog, parameters, cycle model."""

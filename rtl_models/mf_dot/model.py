@@ -1,0 +1,12 @@
+"""Cycle model of the MF dot product: terms side by side (`mf_term/model.py`), then an adder tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def level(words: np.ndarray) -> np.ndarray:
+    """Return words [lanes, n] with neighbours added and a last odd word passed on."""
+    pairs = words.shape[1] // 2
+    sums = words[:, 0 : 2 * pairs : 2] + words[:, 1 : 2 * pairs : 2]
+    return np.concatenate([sums, words[:, 2 * pairs :]], axis=1)

@@ -1,0 +1,1 @@
+"""One multiplication-free (MF) term: SystemVerilog, parameters, cycle model."""

@@ -1,0 +1,1 @@
+"""Pipelined Walsh-Hadamard transform: SystemVerilog, parameters, cycle model."""
