@@ -30,7 +30,7 @@ WARMUP = 0.2
 """Part of the steps in which the learning rate rises."""
 
 AVERAGE = 0.98
-"""Weight of the running average of the weights against the newest ones."""
+"""Greatest weight of the running average of the weights against the newest ones; less at first."""
 STATISTICS_IMAGES, STATISTICS_BATCH = 2048, 512
 """How many training images batch norm statistics are taken from, and how many at a time."""
 
@@ -116,11 +116,14 @@ class _Average:
     def __init__(self, model: torch.nn.Module) -> None:
         self.newest = [p for p in model.parameters() if p.requires_grad]
         self.averages = [p.detach().clone() for p in self.newest]
+        self.steps = 0
 
     @torch.no_grad()
     def update(self) -> None:
+        self.steps += 1
+        weight = min(AVERAGE, self.steps / (self.steps + 9))
         for average, newest in zip(self.averages, self.newest, strict=True):
-            average.lerp_(newest, 1 - AVERAGE)
+            average.lerp_(newest, 1 - weight)
 
     @contextlib.contextmanager
     def in_model(self) -> Iterator[None]:

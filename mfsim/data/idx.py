@@ -25,14 +25,14 @@ DEBIAN_FOLDER = pathlib.Path("/usr/share/datasets/fashion-mnist")
 def _content(path: pathlib.Path) -> bytes:
     try:
         data = path.read_bytes()
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
     except OSError as error:
-        reason = error.strerror or "it is no valid gzip file"
-        raise DataError(f"{path} cannot be read: {reason}") from error
-    except (EOFError, zlib.error) as error:
-        raise DataError(
-            f"{path} is damaged or cut off: its gzip data does not end as it should; fetch it again"
-        ) from error
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    if data[:2] != b"\x1f\x8b":
+        return data
+    try:
+        return gzip.decompress(data)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"{path} is a damaged gzip file; fetch it again") from error
 
 
 def read_idx(path: str | pathlib.Path) -> np.ndarray:

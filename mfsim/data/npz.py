@@ -22,7 +22,7 @@ def load_npz(path: str | pathlib.Path) -> Dataset:
     """Return the data set in an `.npz` file; `DataError` says what is wrong with it."""
     path = pathlib.Path(path)
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             names = next((layout for layout in LAYOUTS if all(name in archive for name in layout)), None)
             if names is None:
                 wanted = " or ".join(", ".join(layout) for layout in LAYOUTS)
