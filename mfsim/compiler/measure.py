@@ -106,9 +106,7 @@ def measure(
     return [_difference(program, name, result.outputs[name], expected[name]) for name in program.outputs]
 
 
-def _expected(
-    opened: Any, feeds: Mapping[str, np.ndarray], batch_size: int
-) -> dict[str, np.ndarray]:
+def _expected(opened: Any, feeds: Mapping[str, np.ndarray], batch_size: int) -> dict[str, np.ndarray]:
     """Return the outputs of the file, run in batches of the size that it fixes, if it does."""
     fixed = {entry.shape[0] for entry in opened.get_inputs() if entry.shape and isinstance(entry.shape[0], int)}
     if not fixed:
