@@ -25,7 +25,7 @@ MOVING = frozenset(
 """Ops that only move data."""
 CASTS = frozenset(("Cast", "CastLike"))
 COMPUTING = frozenset(
-    ("Abs", "Add", "Constant", "ConstantOfShape", "Div", "Mul", "Neg", "Range", "Shape", "Size", "Sqrt", "Sub")
+    ("Abs", "Add", "Clip", "Constant", "ConstantOfShape", "Div", "Mul", "Neg", "Range", "Shape", "Size", "Sqrt", "Sub")
 )
 """Further ops of plain arrays."""
 
@@ -59,6 +59,8 @@ def _moved_grid(
 ) -> Sequence[Constant] | None:
     if node.op in CASTS:
         return [grid]
+    if node.op == "Shape":
+        return _evaluated(node, [grid.codes], opset)
     if node.op not in MOVING:
         return None
     codes = _evaluated(node, [grid.codes, *others], opset)

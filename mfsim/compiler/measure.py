@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import onnx
+from onnx import helper
 
 from mfsim.compiler.checks import QONNX, STANDARD
 from mfsim.compiler.foreign import at_least, normalised
 from mfsim.compiler.reader import read_model
-from mfsim.errors import ShapeError
+from mfsim.errors import ShapeError, UnsupportedOpError
 from mfsim.export.functions import DOMAINS, OPSET, bodies
 from mfsim.export.runtime import run, session
 from mfsim.program import Program
@@ -31,23 +33,15 @@ BipolarQuant (X, scale) => (Y) {
     Y = Mul (signs, scale)
 }
 """
-TRUNC = """
-<opset_import: ["" : 20], domain: "qonnx.custom_op.general">
-Trunc <rounding_mode> (X, scale, zero_point, in_bits, out_bits) => (Y) {
-    quotient = Div (X, scale)
-    moved = Add (quotient, zero_point)
-    codes = Round (moved)
-    places = Sub (in_bits, out_bits)
-    two_int = Constant <value_int = 2> ()
-    two = CastLike (two_int, X)
-    divisor = Pow (two, places)
-    coarse = Div (codes, divisor)
-    floored = Floor (coarse)
-    back = Sub (floored, zero_point)
-    Y = Mul (back, scale)
+ROUNDED = {
+    "FLOOR": "Y = Floor (X)",
+    "CEIL": "Y = Ceil (X)",
+    "ROUND": "Y = Round (X)",
+    "HALF_EVEN": "Y = Round (X)",
+    "DOWN": "s = Sign (X) a = Abs (X) f = Floor (a) Y = Mul (s, f)",
+    "ROUND_TO_ZERO": "s = Sign (X) a = Abs (X) f = Floor (a) Y = Mul (s, f)",
 }
-"""
-"""Version 1, rounding FLOOR."""
+"""How `Trunc` may round."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +98,24 @@ def measure(
     """
     feeds = dict(inputs) if isinstance(inputs, Mapping) else {program.inputs[0]: inputs}
     opened = session(runnable(original), optimise=False)
-    fixed = [entry.shape[0] for entry in opened.get_inputs() if entry.shape and isinstance(entry.shape[0], int)]
-    expected = run(opened, feeds, batch_size=fixed[0] if fixed else batch_size)
+    expected = _expected(opened, feeds, batch_size)
     codes = {
         name: values if values.dtype.kind in "iu" else _codes(program, name, values) for name, values in feeds.items()
     }
     result = simulate(program, codes)
     return [_difference(program, name, result.outputs[name], expected[name]) for name in program.outputs]
+
+
+def _expected(opened: Any, feeds: Mapping[str, np.ndarray], batch_size: int) -> dict[str, np.ndarray]:
+    """Return the outputs of the file, run in batches of the size that it fixes, if it does."""
+    fixed = {entry.shape[0] for entry in opened.get_inputs() if entry.shape and isinstance(entry.shape[0], int)}
+    if not fixed:
+        return run(opened, feeds, batch_size=batch_size)
+    (size,), count = fixed, min(map(len, feeds.values()))
+    if count % size:
+        raise ShapeError(f"the file works on batches of {size} samples, and {count} are no multiple of that")
+    parts = [run(opened, {k: v[i : i + size] for k, v in feeds.items()}) for i in range(0, count, size)]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _codes(program: Program, name: str, values: np.ndarray) -> np.ndarray:
@@ -135,7 +140,7 @@ def runnable(original: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelPr
     model = normalised(read_model(original))
     used = {(node.domain, node.op_type) for node in model.graph.node} - {(f.domain, f.name) for f in model.functions}
     known = dict(bodies())
-    for text in (BIPOLAR, TRUNC):
+    for text in (BIPOLAR, *_trunc(model)):
         function = onnx.parser.parse_function(text)
         known[function.domain, function.name] = function
     needed = [known[key] for key in sorted(used & set(known))]
@@ -153,3 +158,49 @@ def runnable(original: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelPr
             entry.version = DOMAINS[QONNX]
     model.ir_version = max(model.ir_version, 10)
     return model
+
+
+def _trunc(model: onnx.ModelProto) -> list[str]:
+    """Return the body of `Trunc` as the nodes of the model use it: all in one way, or it cannot be one function."""
+    ways = set()
+    for node in model.graph.node:
+        if (node.domain, node.op_type) == (QONNX, "Trunc"):
+            given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+            ways.add((len(node.input), given.get("rounding_mode", b"FLOOR").decode().upper()))
+    if not ways:
+        return []
+    if len(ways) > 1 or not {mode for _, mode in ways} <= set(ROUNDED):
+        raise UnsupportedOpError(f"Trunc can be measured in one form with one rounding of {', '.join(ROUNDED)}")
+    ((inputs, mode),) = ways
+    parameters = "in_bits, out_bits" if inputs == 5 else "in_bits, out_scale, out_bits"
+    divisor = (
+        "places = Sub (in_bits, out_bits) two_int = Constant <value_int = 2> () two = CastLike (two_int, X) "
+        "divisor = Pow (two, places)"
+        if inputs == 5
+        else "divisor = Div (out_scale, scale)"
+    )
+    back = "scale" if inputs == 5 else "out_scale"
+    clamp = "kept = Identity (whole)"
+    if inputs == 6:
+        clamp = """
+            one_int = Constant <value_int = 1> () one = CastLike (one_int, X)
+            two_int = Constant <value_int = 2> () two = CastLike (two_int, X)
+            signed_int = Constant <value_int: int = @signed> () is_signed = CastLike (signed_int, X)
+            narrow_int = Constant <value_int: int = @narrow> () is_narrow = CastLike (narrow_int, X)
+            magnitude = Sub (out_bits, is_signed) levels = Pow (two, magnitude) not_signed = Sub (one, is_signed)
+            cut = Mul (is_narrow, not_signed) top = Sub (levels, one) hi = Sub (top, cut)
+            bottom = Neg (levels) raised = Add (bottom, is_narrow) lo = Mul (is_signed, raised)
+            least = Max (whole, lo) kept = Min (least, hi)"""
+    rounding = ROUNDED[mode].replace("X", "coarse").replace("Y =", "whole =")
+    attributes = "rounding_mode" if inputs == 5 else "rounding_mode, signed, narrow"
+    return [
+        f"""<opset_import: ["" : 20], domain: "{QONNX}">
+        Trunc <{attributes}> (X, scale, zero_point, {parameters}) => (Y) {{
+            quotient = Div (X, scale) moved = Add (quotient, zero_point) codes = Round (moved)
+            {divisor} coarse = Div (codes, divisor)
+            {rounding} {clamp}
+            offset = {"Identity (zero_point)" if inputs == 5 else "Div (zero_point, divisor)"}
+            centred = Sub (kept, offset)
+            Y = Mul (centred, {back})
+        }}"""
+    ]

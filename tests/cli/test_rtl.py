@@ -49,7 +49,10 @@ def test_a_block_is_described_without_a_folder(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("needs_yosys")
 def test_a_block_is_checked():
     shown = mfsim("rtl", "mf_term", "--option", "x_bits=4", "--check", "--check-vectors", 100, "--json")
-    assert shown.json["check"]["proved"] == "equal to the definition for all inputs; all 4,096 pairs of operands run through the gates"
+    assert (
+        shown.json["check"]["proved"]
+        == "equal to the definition for all inputs; all 4,096 pairs of operands run through the gates"
+    )
     assert shown.json["check"]["vectors"] >= 100
     text = mfsim("rtl", "mf_term", "--option", "x_bits=4", "--check", "--check-vectors", 100).stdout
     assert "proved: equal to the definition" in text

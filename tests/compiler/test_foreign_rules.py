@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto
 
 from mfsim.compiler import approximations, compile_model
-from mfsim.errors import FormatError, MfsimError, ModelError, UnsupportedOpError
+from mfsim.errors import FormatError, MfsimError, ModelError, ShapeError, UnsupportedOpError
 from tests.compiler.foreign import QONNX, Foreign, assert_exact, measured, reals
 
 RNG = np.random.default_rng(3)
@@ -145,12 +145,40 @@ def test_signs_of_a_batch_norm_go_into_the_weights_in_front():
     assert ops(program) == ["matmul", "shift", "add", "requantize"]
 
 
-def test_truncation_of_version_1():
+ROUNDINGS = ["FLOOR", "CEIL", "ROUND", "DOWN"]
+
+
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_truncation_of_version_1(rounding):
+    """The bits fall away, and the scale stays: a division."""
     file = Foreign(x=(5,))
     parameters = [file.constant(v) for v in (0.25, 0.0, 8, 5)]
-    y = file.node("Trunc", file.quant("x", 0.25), *parameters, domain=QONNX, rounding_mode="FLOOR")
+    y = file.node("Trunc", file.quant("x", 0.25), *parameters, domain=QONNX, rounding_mode=rounding)
     program = assert_exact(file.model(y), reals((5,), step=0.25, spread=20))
     assert ops(program) == ["requantize", "shift"]
+
+
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+@pytest.mark.parametrize("narrow", [0, 1])
+def test_truncation_of_version_2(rounding, narrow):
+    """The scale of the result is an input, and so is its word."""
+    file = Foreign(x=(5,))
+    parameters = [file.constant(v) for v in (0.25, 0.0, 8, 2.0, 4)]
+    options = {"rounding_mode": rounding, "signed": 1, "narrow": narrow}
+    y = file.node("Trunc", file.quant("x", 0.25), *parameters, domain=QONNX, **options)
+    program = assert_exact(file.model(y, **{QONNX: 2}), reals((5,), step=0.25, spread=20))
+    assert ops(program) == ["requantize"]
+    assert str(program.tensors[program.outputs[0]].format) == "s4"
+
+
+def test_truncation_in_two_ways_cannot_be_measured():
+    file = Foreign(x=(5,))
+    x = file.quant("x", 0.25)
+    for rounding in ("FLOOR", "CEIL"):
+        parameters = [file.constant(v) for v in (0.25, 0.0, 8, 7)]
+        x = file.node("Trunc", x, *parameters, domain=QONNX, rounding_mode=rounding)
+    with pytest.raises(UnsupportedOpError, match="Trunc can be measured in one form with one rounding of FLOOR, CEIL"):
+        measured(file.model(x), reals((5,)))
 
 
 def test_bipolar_input_and_weights():
@@ -262,3 +290,23 @@ def test_bits_of_the_multiplier(bits):
 def test_without_multipliers_a_file_of_others_is_refused_like_one_of_the_dialect():
     text = "node `quant0` (qonnx.custom_op.general::Quant): the scale must be a power of two, not 0.30000001192092896"
     assert refused(FormatError, one("Relu", scale=0.3), multiplier_bits=0) == text
+
+
+def test_file_of_a_fixed_batch():
+    file = Foreign(x=(4,))
+    model = file.model(file.node("Relu", file.quant("x")), batch=2)
+    assert_exact(model, reals((4,), 8))
+    with pytest.raises(ShapeError, match="works on batches of 2 samples, and 7 are no multiple of that"):
+        measured(model, reals((4,), 7))
+
+
+def test_shape_of_quantized_weights_and_clip_of_stored_ones():
+    """Brevitas writes both: a shape to spread scales of channels by, and the ends of a word behind 8-bit storage."""
+    file = Foreign(x=(6,))
+    stored = file.constant(RNG.integers(-8, 8, (6, 4)), dtype=np.int8)
+    clipped = file.node("Clip", stored, file.constant(-7, dtype=np.int8), file.constant(7, dtype=np.int8))
+    w = file.node("DequantizeLinear", clipped, file.constant(0.5), file.constant(0, dtype=np.int8))
+    again = file.node("Reshape", w, file.node("Shape", w))
+    program = assert_exact(file.model(file.node("MatMul", file.quant("x"), again)), reals((6,)))
+    (weights,) = program.constants()
+    assert np.abs(weights.codes).max() == 7
