@@ -14,7 +14,21 @@ from mfsim import __version__
 from tests.cli.conftest import mfsim
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMMANDS = ["demo", "train", "quantize", "export", "check", "compile", "simulate", "count", "widths", "cim", "rtl", "report", "ops"]
+COMMANDS = [
+    "demo",
+    "train",
+    "quantize",
+    "export",
+    "check",
+    "compile",
+    "simulate",
+    "count",
+    "widths",
+    "cim",
+    "rtl",
+    "report",
+    "ops",
+]
 SLOW = ("torch", "onnx", "onnxruntime", "numba", "brevitas", "sklearn", "numpy")
 
 
