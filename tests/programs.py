@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -37,7 +38,8 @@ def random_program(seed: int, nodes: int = 14) -> Program:
             op = "slice"
         else:
             kinds = PLANES if len(x.shape) == 4 and rng.random() < 0.4 else tuple(MAKERS)
-            op = "requantize" if x.format.bits > WIDEST else made.one(*kinds)
+            narrower = "rescale" if x.scale.factors else "requantize"
+            op = narrower if x.format.bits > WIDEST else made.one(*kinds)
         output = made.node(op, x, [builder.tensors[name] for name in pool])
         if output:
             pool.append(output)
@@ -225,6 +227,19 @@ def shift(make, x, pool):
     return [x.name], {"exponents": tuple(make.int(-2, 2) for _ in range(x.shape[axis])), "axis": axis}
 
 
+def gain(make, x, pool):
+    return [x.name], {"numerators": (make.one(1, 3, 5),), "denominators": (make.one(1, 3, 7),)}
+
+
+def rescale(make, x, pool):
+    if x.scale.axis is not None:
+        return None
+    exponent = round(math.log2(x.scale.steps_along(1)[0])) + max(0, x.format.bits - 8) + make.int(-1, 1)
+    factor = {"numerators": (make.one(1, 1, 3),), "denominators": (1,)}
+    attributes = {"bits": make.int(4, 10), "narrow": make.int(0, 1), "rounding": make.one(*ROUNDINGS)}
+    return [x.name], attributes | factor | {"exponents": (exponent,), "multiplier_bits": make.one(4, 12)}
+
+
 def wht(make, x, pool):
     attributes = {
         "dims": make.int(1, 2),
@@ -292,6 +307,7 @@ MAKERS = {
     "concat": concat,
     "conv2d": conv2d(False),
     "flatten": plain(),
+    "gain": gain,
     "matmul": matmul(False),
     "max_pool2d": max_pool2d,
     "mf_conv2d": conv2d(True),
@@ -301,6 +317,7 @@ MAKERS = {
     "pad": pad,
     "relu": plain(),
     "requantize": requantize,
+    "rescale": rescale,
     "reshape": reshape,
     "shift": shift,
     "sign": plain(sign_zero=0),

@@ -36,13 +36,9 @@ def events(program, codes):
     values = run_reference(with_all_outputs(program), codes)
     counted = {}
     for node in program.nodes:
-        if node.op in ("requantize", "accumulator"):
-            wide = (
-                dict(node.attributes)
-                | {"bits": 63, "signed": 1, "overflow": "saturate"}
-                | ({"narrow": 0} if node.op == "requantize" else {})
-            )
-            wide["clamp"] = "none"
+        if node.op in ("requantize", "accumulator", "rescale"):
+            widest = {"bits": 63, "signed": 1, "overflow": "saturate", "narrow": 0, "clamp": "none"}
+            wide = {name: widest.get(name, value) for name, value in node.attributes.items()}
             exact = _reference(node.op, values[node.inputs[0]], wide)
             counted[node.name] = int((exact != values[node.outputs[0]]).sum())
     return counted
