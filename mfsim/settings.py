@@ -28,7 +28,7 @@ class Settings:
     learning_rate: float = 0.005
     batch_size: int = 64
     seed: int = 0
-    quantized_epochs: int = 20
+    quantized_epochs: int = 30
     quantized_learning_rate: float = 0.001
     threads: int = 1
     reference_samples: int = 32
