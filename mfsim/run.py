@@ -36,6 +36,18 @@ STEPS = {
 }
 """Every file of a run folder and the command that writes it."""
 
+ORIGIN: dict[str, type] = {
+    "name": str,
+    "model": str,
+    "options": dict,
+    "seed": int,
+    "data": str,
+    "input_shape": list,
+    "classes": int,
+    "accuracy": dict,
+}
+"""What every run.json says, and in which type; later steps need it."""
+
 
 class RunFolder:
     """The files of one network in the folder `path`.
@@ -56,12 +68,18 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> RunFolder:
-        """Return an existing run folder; a `ModelError` if `path` is none."""
+        """Return an existing run folder; a `ModelError` if `path` is none, or its run.json is damaged."""
         run = cls(path)
         if not run.path.is_dir():
             raise ModelError(f"there is no folder `{run.path}`")
         if not run.file("run.json").is_file():
             raise ModelError(f"`{run.path}` is no run folder: it has no run.json; `mfsim train` makes one")
+        origin = run.read()
+        for key, kind in ORIGIN.items():
+            if not isinstance(origin.get(key), kind):
+                raise ModelError(
+                    f"`{run.file('run.json')}` must have a {kind.__name__} under `{key}`; `mfsim train` writes it"
+                )
         return run
 
     def file(self, name: str) -> pathlib.Path:

@@ -214,6 +214,8 @@ def test_a_damaged_run_json(folder):
     refused(mfsim("export", folder), f"`{folder}/run.json` must hold a JSON object, not a list")
     (folder / "run.json").write_text("{")
     assert mfsim("export", folder).status == 2
+    (folder / "run.json").write_text('{"name": "n", "model": 3}')
+    refused(mfsim("quantize", folder), f"`{folder}/run.json` must have a str under `model`; `mfsim train` writes it")
 
 
 def test_an_output_folder_below_a_file(tmp_path):
