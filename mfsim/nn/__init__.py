@@ -8,6 +8,7 @@ from mfsim.nn.mat_mul import MatMul, MFMatMul
 from mfsim.nn.mf_conv2d import MFConv2d
 from mfsim.nn.mf_matmul import MFLinear
 from mfsim.nn.mul import Mul
+from mfsim.nn.norms import LayerNorm, RMSNorm, ShiftNorm
 from mfsim.nn.shift import Shift
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
 from mfsim.nn.soft_threshold import SoftThreshold
@@ -21,14 +22,17 @@ __all__ = [
     "Add",
     "AvgPool2d",
     "GlobalAvgPool2d",
+    "LayerNorm",
     "MFConv2d",
     "MFLinear",
     "MFMatMul",
     "MatMul",
     "Mul",
+    "RMSNorm",
     "Shift",
     "ShiftBatchNorm1d",
     "ShiftBatchNorm2d",
+    "ShiftNorm",
     "SoftThreshold",
     "TokenEmbedding",
     "WHTLayer",
