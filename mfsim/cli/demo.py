@@ -15,11 +15,6 @@ Out = Annotated[pathlib.Path, typer.Option(help="Folder of the report and of one
 Epochs = Annotated[int, typer.Option(min=1, help="Epochs of float training.")]
 
 
-def shown_as(column: str, value: object) -> object:
-    """Return an accuracy as percent, anything else as it is."""
-    return f"{value:.2%}" if column.endswith("accuracy") and isinstance(value, float) else value
-
-
 def command(
     out: Out = pathlib.Path("runs/demo"),
     epochs: Epochs = DEFAULTS.epochs,
@@ -51,9 +46,7 @@ def command(
                 finished=finished,
             )
         table = comparison(list(demo.results))
-        columns = [[shown_as(name, row[k]) for row in table.rows] for k, name in enumerate(table.columns)]
-        rows = [(name.replace("_", " "), *cells) for name, cells in zip(table.columns, columns, strict=True)]
-        shown.table("One sample, four networks", [str(cell) for cell in rows[0]], rows[1:])
+        shown.side_by_side(table, "One sample, four networks")
         shown.result(report=str(demo.page), shortfalls=list(demo.shortfalls), networks=table.records())
         shown.say(f"report: {demo.page}")
         if demo.shortfalls:

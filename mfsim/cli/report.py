@@ -44,6 +44,7 @@ def command(
         chosen = load_array(array) if array is not None else None
         results = [summary(RunFolder.open(run), chosen) for run in runs]
         page = write_report(results, out or RunFolder(runs[0]).file("report"), title)
-        shown.result(report=str(page), networks=comparison(results).records())
-        shown.listing(comparison(results), title)
+        table = comparison(results)
+        shown.result(report=str(page), networks=table.records())
+        shown.side_by_side(table, title)
         shown.say(f"report: {page}")

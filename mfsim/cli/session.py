@@ -86,6 +86,12 @@ class Session:
             title or listing.name.replace("_", " "), [c.replace("_", " ") for c in listing.columns], listing.rows
         )
 
+    def side_by_side(self, listing: Listing, title: str) -> None:
+        """Print a listing with one column for each of its rows, for few rows of many quantities; accuracies in percent."""
+        columns = [[_percent(name, row[k]) for row in listing.rows] for k, name in enumerate(listing.columns)]
+        rows = [(name.replace("_", " "), *cells) for name, cells in zip(listing.columns, columns, strict=True)]
+        self.table(title, [str(cell) for cell in rows[0]], rows[1:])
+
     @contextlib.contextmanager
     def stages(self, title: str) -> Iterator[Stages]:
         """Show a bar while the body runs; yields what a step calls with (what it does, done, total)."""
@@ -114,6 +120,10 @@ class Session:
         if self.json:
             self._stdout.write(json.dumps(self._result, indent=1, allow_nan=False) + "\n")
             self._stdout.flush()
+
+
+def _percent(column: str, cell: object) -> object:
+    return f"{cell:.2%}" if column.endswith("accuracy") and isinstance(cell, float) else cell
 
 
 def shown(cell: object) -> str:

@@ -9,6 +9,7 @@ import sys
 import pytest
 import typer
 
+from mfsim.analysis.listing import Listing
 from mfsim.cli.session import failure, session
 from mfsim.errors import CountError, MfsimError, ModelError, ParityError
 
@@ -93,3 +94,15 @@ def test_brackets_in_names_are_no_markup(capsys):
     assert "[bold]" in shown
     assert "[red]" in shown
     assert shown.count("layers[0]") == 2
+
+
+def test_few_rows_of_many_quantities_stand_side_by_side(capsys):
+    listing = Listing(
+        "networks", ("network", "float_accuracy", "weight_codes"), (("a", 0.25, 1234), ("b", None, 5), ("c", 1.0, 6))
+    )
+    with session(json=False, debug=False) as out:
+        out.side_by_side(listing, "Networks")
+    lines = [line.replace("│", " ").replace("┃", " ").split() for line in capsys.readouterr().out.splitlines()]
+    assert ["network", "a", "b", "c"] in lines
+    assert ["float", "accuracy", "25.00%", "-", "100.00%"] in lines
+    assert ["weight", "codes", "1,234", "5", "6"] in lines
