@@ -27,6 +27,7 @@ _PUBLIC = {
         "RangeError",
         "RecipeError",
         "ShapeError",
+        "SweepError",
         "UnsupportedOpError",
     ),
     "mfsim.formats": ("Format", "Overflow", "Range", "Rounding", "Scale"),

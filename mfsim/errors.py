@@ -51,6 +51,10 @@ class RecipeError(MfsimError, ValueError):
     """A quantization recipe says something that cannot be done."""
 
 
+class SweepError(MfsimError, ValueError):
+    """A sweep asks for something that cannot be done, or its folder belongs to another one."""
+
+
 class ArrayError(MfsimError, ValueError):
     """A description of an in-memory-compute array says something that cannot be built."""
 

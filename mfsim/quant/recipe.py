@@ -128,7 +128,7 @@ class Recipe:
         """Return the words of the module at `path`."""
         changes: dict[str, Any] = {}
         for pattern, given in self.layers.items():
-            if any(fnmatch.fnmatchcase(name, pattern) for name in _with_parents(path)):
+            if matches(pattern, path):
                 changes |= given
         return replace(self.defaults, **changes)
 
@@ -153,6 +153,15 @@ class Recipe:
         for pattern, changes in content["layers"].items():
             lines += ["", f"[layers.{_toml(pattern)}]", *(f"{key} = {_toml(value)}" for key, value in changes.items())]
         return "\n".join(lines) + "\n"
+
+
+def matches(pattern: str, path: str) -> bool:
+    """Whether `pattern` matches the module at `path`, or one around it.
+
+    >>> matches("block*", "block1.conv"), matches("conv", "block1.conv")
+    (True, False)
+    """
+    return any(fnmatch.fnmatchcase(name, pattern) for name in _with_parents(path))
 
 
 def _with_parents(path: str) -> list[str]:
