@@ -7,6 +7,8 @@ indices are wiring, not operations.
 
 from __future__ import annotations
 
+import math
+
 from mfsim.kernels.jit import primitive
 
 NAMES = ("addsub", "neg", "abs", "sign", "cmp", "select", "shift", "or", "lut", "mul", "div", "sqrt")
@@ -94,6 +96,23 @@ def mul(left, right):
 
 
 @primitive
+def divide(value, divisor):
+    """div: return floor(value / divisor), for value >= 0 and divisor > 0."""
+    return value // divisor
+
+
+@primitive
+def root(value):
+    """sqrt: return the floor of the square root, for 0 <= value < 2**62."""
+    found = int(math.sqrt(value))
+    if found * found > value:
+        return found - 1
+    if (found + 1) * (found + 1) <= value:
+        return found + 1
+    return found
+
+
+@primitive
 def host_differs(left, right):
     """Nothing: bookkeeping of the simulator (overflow events), not an operation of the device."""
     return left != right
@@ -103,6 +122,12 @@ def host_differs(left, right):
 def host_index(code):
     """Nothing: use a code as a table address (wiring)."""
     return code
+
+
+@primitive
+def host_with_bit(address, bit):
+    """Nothing: set a bit of a table address that was 0 (wiring)."""
+    return address + bit
 
 
 @primitive
