@@ -22,6 +22,7 @@ ALLOWED = {
     "onnxruntime": {"export"},
     "numba": {"mfsim/kernels"},
     "llvmlite": {"mfsim/kernels"},
+    "mpmath": {"mfsim/derived"},
     "sklearn": {"mfsim/data"},
     "typer": {"mfsim/cli"},
     "rich": {"mfsim/cli"},
