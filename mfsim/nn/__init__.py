@@ -12,7 +12,9 @@ from mfsim.nn.norms import LayerNorm, RMSNorm, ShiftNorm
 from mfsim.nn.shift import Shift
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
 from mfsim.nn.soft_threshold import SoftThreshold
+from mfsim.nn.softmax import Softmax
 from mfsim.nn.sum_pool2d import AvgPool2d, GlobalAvgPool2d
+from mfsim.nn.tanh_l1 import TanhL1
 from mfsim.nn.token_embedding import TokenEmbedding
 from mfsim.nn.wht import WHT
 from mfsim.nn.wht_layer import WHTLayer
@@ -34,6 +36,8 @@ __all__ = [
     "ShiftBatchNorm2d",
     "ShiftNorm",
     "SoftThreshold",
+    "Softmax",
+    "TanhL1",
     "TokenEmbedding",
     "WHTLayer",
     "functional",
