@@ -15,8 +15,10 @@ _PUBLIC = {
     "mfsim.builder": ("ProgramBuilder",),
     "mfsim.cim": ("Array", "map_program"),
     "mfsim.compiler": ("compile_model", "load", "read_integer"),
+    "mfsim.conversion": ("Conversion", "Rules", "convert"),
     "mfsim.errors": (
         "ArrayError",
+        "ConversionError",
         "CountError",
         "DataError",
         "ExportError",

@@ -55,6 +55,10 @@ class SweepError(MfsimError, ValueError):
     """A sweep asks for something that cannot be done, or its folder belongs to another one."""
 
 
+class ConversionError(MfsimError, ValueError):
+    """Rules for a conversion say something that cannot be done."""
+
+
 class ArrayError(MfsimError, ValueError):
     """A description of an in-memory-compute array says something that cannot be built."""
 

@@ -77,8 +77,13 @@ class ShiftBatchNorm1d(nn.Module):
         with torch.no_grad():
             self.running_mean.lerp_(mean, self.momentum)
             self.running_var.lerp_(variance * (count / (count - 1)), self.momentum)
-            self.gain.copy_(torch.exp2(torch.round(self._exponent(self.running_var))))
+        self.store_gain()
         return mean, variance
+
+    @torch.no_grad()
+    def store_gain(self) -> None:
+        """Set `gain` to the power of two nearest to gamma / sqrt(running_var + eps), as each training step does."""
+        self.gain.copy_(torch.exp2(torch.round(self._exponent(self.running_var))))
 
     def _exponent(self, variance: torch.Tensor) -> torch.Tensor:
         """Return log2(gamma / sqrt(variance + eps)), not rounded."""
