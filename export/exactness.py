@@ -1,7 +1,8 @@
 """Where float32 is exact: on every node whose sums, in units of the finest grid that meets there, stay at most 2**24.
 
 The words that the compiler proves say so: an inner accumulator of an MF product on split grids is a
-float product of its own in the file's body, and the joined sum is the node's output. A node past
+float product of its own in the file's body, and the joined sum is the node's output. The body of an
+integer function (softmax, a norm) computes in int64: only what enters and leaves it counts. A node past
 that may differ by one LSB between torch, ONNX Runtime and the integers, of which only the integers are right.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import onnx
 
+from mfsim import ops
 from mfsim.compiler import compile_model
 from mfsim.errors import ExportError
 from mfsim.program import Node, Program
@@ -20,7 +22,10 @@ EXACT = 2**24
 def largest_sum(node: Node, program: Program) -> int:
     """Return a bound of every value and partial sum of `node` in units of its finest grid."""
     bounds = [tensor.range.bound for tensor in program.outputs_of(node)]
-    bounds += [-word.lo if word.signed else word.hi for word in node.words.values()]
+    if ops.get(node.op).integer_body:
+        bounds += [tensor.range.bound for tensor in program.inputs_of(node) if not tensor.is_constant]
+    else:
+        bounds += [-word.lo if word.signed else word.hi for word in node.words.values()]
     return max(bounds)
 
 

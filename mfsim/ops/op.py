@@ -111,6 +111,8 @@ class Op:
     realisations : what exists besides the reference; of "kernel", "torch", "onnx", "integer".
     infer, reference, count, cases : see the module header.
     derive : returns the derived attributes (alignment shifts, clamps) for given input tensors.
+    integer_body : whether its body in model.onnx computes in int64 between its input and its output, so
+        that only these have to be exact in float32, not the inner words.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Op:
     cases: Callable[[], Iterable[Case]]
     realisations: frozenset[str] = frozenset({"kernel", "torch", "onnx", "integer"})
     derive: Callable[[Sequence[Tensor], Mapping[str, Value]], Mapping[str, Value]] | None = None
+    integer_body: bool = False
 
     def derived(self, tensors: Sequence[Tensor], attributes: Mapping[str, object]) -> dict[str, Value]:
         """Return all attributes for `tensors`: checked, defaults filled in, derived ones computed.
