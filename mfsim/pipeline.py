@@ -26,6 +26,7 @@ from mfsim.analysis import CountReport, count
 from mfsim.analysis.listing import write_text
 from mfsim.compiler import compile_model
 from mfsim.compiler.measure import OutputError, measure
+from mfsim.conversion import Rules, convert
 from mfsim.data import Dataset, Split
 from mfsim.errors import DataError, ModelError
 from mfsim.export.check import check
@@ -83,7 +84,9 @@ def train_step(
     settings: Settings | None = None,
     *,
     options: Mapping[str, int | str] | None = None,
+    rules: Rules | None = None,
     name: str = "",
+    start: str | os.PathLike[str] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
@@ -96,7 +99,9 @@ def train_step(
     data : digits, fashion-mnist, a folder of IDX files, or an .npz file.
     settings : by default `Settings()`.
     options : what the model is made with, such as width.
+    rules : swap layers of the model before anything else; see `mfsim.convert`.
     name : in the report; by default the folder's.
+    start : a safetensors file with the weights that training starts from.
     checkpoint : a safetensors file; nothing is trained then.
     progress : called with (what is done, steps done, steps in all).
 
@@ -107,10 +112,20 @@ def train_step(
     """
     settings = settings or Settings()
     dataset = datasets.load(data)
-    options = dict(options or {})
-    network = models.create(model, dataset.input_shape, dataset.classes, seed=settings.seed, **options)
+    origin: dict[str, Any] = {
+        "model": model,
+        "options": dict(options or {}),
+        **({"convert": rules.to_list()} if rules is not None else {}),
+        "seed": settings.seed,
+        "data": data,
+        "input_shape": list(dataset.input_shape),
+        "classes": dataset.classes,
+    }
+    network = fresh(origin)
     check_runs(network, dataset)
-    start = time.monotonic()
+    if start is not None:
+        load_checkpoint(network, start)
+    began = time.monotonic()
     training: dict[str, object]
     if checkpoint is not None:
         load_checkpoint(network, checkpoint)
@@ -133,20 +148,15 @@ def train_step(
             "batch_size": settings.batch_size,
             "best_epoch": history.best.number,
             "validation_accuracy": history.best.validation_accuracy,
-        }
+        } | ({"start": pathlib.Path(start).name} if start is not None else {})
     float_accuracy = accuracy(network, dataset.test)
     run.forget_from("train")
     save_checkpoint(network, run.file("float.safetensors"))
     about = {
         "name": name or run.path.resolve().name,
-        "model": model,
-        "options": options,
-        "seed": settings.seed,
-        "data": data,
-        "input_shape": list(dataset.input_shape),
-        "classes": dataset.classes,
+        **origin,
         "samples": {split: len(getattr(dataset, split)) for split in ("train", "validation", "test")},
-        "training": training | {"seconds": round(time.monotonic() - start, 1)},
+        "training": training | {"seconds": round(time.monotonic() - began, 1)},
         "accuracy": {"float": float_accuracy},
         "tools": tool_versions(),
     }
@@ -154,12 +164,18 @@ def train_step(
     return about
 
 
+def fresh(about: Mapping[str, Any]) -> nn.Module:
+    """Return the network that a run.json describes, converted if it says so, with its first weights."""
+    seed = about["seed"]
+    network = models.create(
+        about["model"], tuple(about["input_shape"]), about["classes"], seed=seed, **about["options"]
+    )
+    return convert(network, about["convert"], seed=seed).model if "convert" in about else network
+
+
 def load_float(run: RunFolder) -> nn.Module:
     """Return the trained float network of a run folder, in eval mode."""
-    about = run.read()
-    shape, classes = tuple(about["input_shape"]), about["classes"]
-    network = models.create(about["model"], shape, classes, seed=about["seed"], **about["options"])
-    return load_checkpoint(network, run.need("float.safetensors")).eval()
+    return load_checkpoint(fresh(run.read()), run.need("float.safetensors")).eval()
 
 
 def load_folded(run: RunFolder) -> nn.Module:
@@ -310,6 +326,8 @@ def run_network(
     data: str,
     settings: Settings | None = None,
     *,
+    options: Mapping[str, int | str] | None = None,
+    rules: Rules | None = None,
     recipe: Recipe | None = None,
     name: str = "",
     progress: Progress = silent,
@@ -321,6 +339,8 @@ def run_network(
     folder : the run folder; made where it is missing.
     model : a name of `mfsim.nn.models`, or package.module:callable.
     data : digits, fashion-mnist, a folder of IDX files, or an .npz file.
+    options : what the model is made with, such as width.
+    rules : swap layers of the model before anything else; see `mfsim.convert`.
     settings, recipe : by default 8-bit words and quantization-aware training.
     name : in the report; by default the folder's.
     progress : called with (what is done, steps done, steps in all).
@@ -332,7 +352,7 @@ def run_network(
         `NetworkResult.parity`, and `check.json` for the comparison with float.
     """
     run, settings = RunFolder.create(folder), settings or Settings()
-    train_step(run, model, data, settings, name=name, progress=progress)
+    train_step(run, model, data, settings, options=options, rules=rules, name=name, progress=progress)
     quantize_step(run, recipe, settings, progress=progress)
     progress("export", 0, 1)
     export_step(run)

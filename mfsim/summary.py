@@ -53,8 +53,14 @@ def summary(run: RunFolder, array: Array | None = None) -> NetworkResult:
 def information(run: RunFolder) -> dict[str, dict[str, str]]:
     """Return sections of texts about the run: model, data, training, quantization, check, tools."""
     about = run.read()
+    rules = ", ".join(f"{rule['match']} to {rule['to']}" for rule in about.get("convert", ()))
     sections: dict[str, dict[str, object]] = {
-        "Model": {"model": about["model"], **about["options"], "seed": about["seed"]},
+        "Model": {
+            "model": about["model"],
+            **about["options"],
+            **({"converted": rules} if rules else {}),
+            "seed": about["seed"],
+        },
         "Data": {
             "data": about["data"],
             "input shape": about["input_shape"],

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mfsim import __version__
-from mfsim.cli import check, cim, compile, count, demo, export, ops, quantize, report, rtl, simulate, train, widths
+from mfsim.cli import check, cim, compile, convert, count, demo, export, ops, quantize, report, rtl, simulate, train, widths
 
 app = typer.Typer(
     name="mfsim",
@@ -33,7 +33,7 @@ def _root(
     """Take the options that belong to no command."""
 
 
-for _module in (demo, train, quantize, export, check, compile, simulate, count, widths, cim, rtl, report, ops):
+for _module in (demo, convert, train, quantize, export, check, compile, simulate, count, widths, cim, rtl, report, ops):
     app.command(_module.__name__.rpartition(".")[2])(_module.command)
 
 

@@ -28,6 +28,10 @@ SplitName = Annotated[Literal["test", "validation", "train"], typer.Option("--sp
 Checkpoint = Annotated[
     pathlib.Path | None, typer.Option(help="Weights that are trained already, as safetensors.", show_default=False)
 ]
+Convert = Annotated[
+    pathlib.Path | None,
+    typer.Option("--convert", help="A TOML file of rules that swap layers; see `mfsim convert`.", show_default=False),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 BatchSize = Annotated[int, typer.Option(min=1, help="Samples at a time.")]
 Rate = Annotated[float, typer.Option(min=0.0, help="Highest learning rate.")]

@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, ModelOptions, Rate, Seed, TorchThreads, model_options
+from mfsim.cli.options import (
+    BatchSize,
+    Checkpoint,
+    Convert,
+    Debug,
+    Json,
+    ModelOptions,
+    Rate,
+    Seed,
+    TorchThreads,
+    model_options,
+)
 from mfsim.cli.session import session
 from mfsim.settings import DEFAULTS, Settings
 
@@ -34,6 +45,7 @@ def command(
     checkpoint: Checkpoint = None,
     data: TrainData = "digits",
     option: ModelOptions = None,
+    convert: Convert = None,
     out: Out = None,
     epochs: Epochs = DEFAULTS.quantized_epochs,
     learning_rate: Rate = DEFAULTS.quantized_learning_rate,
@@ -49,6 +61,7 @@ def command(
             raise typer.BadParameter("give either a run folder or --model with --checkpoint and --out")
         if model is not None and (checkpoint is None or out is None):
             raise typer.BadParameter("--model needs --checkpoint and --out")
+        from mfsim.conversion import Rules
         from mfsim.pipeline import quantize_step, train_step
         from mfsim.quant import Recipe
         from mfsim.run import RunFolder
@@ -63,8 +76,9 @@ def command(
         chosen = Recipe.from_toml(recipe) if recipe is not None else Recipe()
         if model is not None and out is not None:
             options = model_options(option)
+            rules = Rules.from_toml(convert) if convert is not None else None
             folder = RunFolder.create(out)
-            train_step(folder, model, data, settings, options=options, checkpoint=checkpoint)
+            train_step(folder, model, data, settings, options=options, rules=rules, checkpoint=checkpoint)
         else:
             folder = RunFolder.open(run or "")
         with shown.stages(str(folder)) as stages:

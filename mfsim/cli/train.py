@@ -7,13 +7,27 @@ from typing import Annotated
 
 import typer
 
-from mfsim.cli.options import BatchSize, Checkpoint, Debug, Json, ModelOptions, Rate, Seed, TorchThreads, model_options
+from mfsim.cli.options import (
+    BatchSize,
+    Checkpoint,
+    Convert,
+    Debug,
+    Json,
+    ModelOptions,
+    Rate,
+    Seed,
+    TorchThreads,
+    model_options,
+)
 from mfsim.cli.session import session
 from mfsim.settings import DEFAULTS, Settings
 
 Model = Annotated[str, typer.Option(help="mf-mlp, mf-cnn, wht-cnn, dense-cnn, or package.module:callable.")]
 TrainData = Annotated[str, typer.Option(help="digits, fashion-mnist, a folder of IDX files, or an .npz file.")]
 Out = Annotated[pathlib.Path, typer.Option(help="The run folder; it is made where it is missing.")]
+Start = Annotated[
+    pathlib.Path | None, typer.Option(help="Weights that training starts from, as safetensors.", show_default=False)
+]
 Epochs = Annotated[int, typer.Option(min=1, help="Passes over the training images.")]
 
 
@@ -22,6 +36,8 @@ def command(
     out: Out,
     data: TrainData = "digits",
     option: ModelOptions = None,
+    convert: Convert = None,
+    start: Start = None,
     checkpoint: Checkpoint = None,
     epochs: Epochs = DEFAULTS.epochs,
     learning_rate: Rate = DEFAULTS.learning_rate,
@@ -33,6 +49,9 @@ def command(
 ) -> None:
     """Train a float network, selected on a validation split, and start a run folder with it."""
     with session(json, debug) as shown:
+        if start is not None and checkpoint is not None:
+            raise typer.BadParameter("give either --start, which is trained, or --checkpoint, which is not")
+        from mfsim.conversion import Rules
         from mfsim.pipeline import train_step
         from mfsim.run import RunFolder
 
@@ -40,9 +59,20 @@ def command(
             epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed, threads=threads
         )
         options = model_options(option)
+        rules = Rules.from_toml(convert) if convert is not None else None
         run = RunFolder.create(out)
         with shown.stages(model) as stages:
-            about = train_step(run, model, data, settings, options=options, checkpoint=checkpoint, progress=stages)
+            about = train_step(
+                run,
+                model,
+                data,
+                settings,
+                options=options,
+                rules=rules,
+                start=start,
+                checkpoint=checkpoint,
+                progress=stages,
+            )
         shown.result(**about)
         shown.say(
             f"{about['accuracy']['float']:.2%} of {about['samples']['test']} test images are classified correctly"

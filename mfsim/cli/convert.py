@@ -1,0 +1,81 @@
+"""`mfsim convert`: what rules make of a torch model."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Annotated
+
+import typer
+
+from mfsim.cli.options import Debug, Json, ModelOptions, Seed, model_options
+from mfsim.cli.session import session
+
+Model = Annotated[str, typer.Argument(help="package.module:callable, or the name of a built-in model.")]
+RulesFile = Annotated[pathlib.Path, typer.Option("--rules", help="A TOML file of rules that swap layers.")]
+InputShape = Annotated[
+    str | None,
+    typer.Option(metavar="C,H,W", help="Shape of an image; the converted model is run on it.", show_default=False),
+]
+Classes = Annotated[int, typer.Option(min=2, help="What the model is made with, if it takes them.")]
+Weights = Annotated[
+    pathlib.Path | None,
+    typer.Option("--checkpoint", help="Weights of the model before it is converted, as safetensors.", show_default=False),
+]
+Out = Annotated[
+    pathlib.Path | None,
+    typer.Option(help="File for the converted weights, for `mfsim train --start`.", show_default=False),
+]
+UNKNOWN_SHAPE = (1, 8, 8)
+"""What a model that takes a shape is made for if none is given."""
+
+
+def command(
+    model: Model,
+    rules: RulesFile,
+    input_shape: InputShape = None,
+    classes: Classes = 10,
+    option: ModelOptions = None,
+    checkpoint: Weights = None,
+    out: Out = None,
+    seed: Seed = 0,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show what rules make of each layer of a model; `mfsim train --convert` trains the result."""
+    shape = _shape(input_shape) if input_shape is not None else None
+    with session(json, debug) as shown:
+        import torch
+
+        from mfsim.conversion import Rules, convert
+        from mfsim.conversion.report import notes
+        from mfsim.nn import models
+        from mfsim.nn.checkpoint import load_checkpoint, save_checkpoint
+
+        chosen = Rules.from_toml(rules)
+        network = models.create(model, shape or UNKNOWN_SHAPE, classes, seed=seed, **model_options(option))
+        if checkpoint is not None:
+            load_checkpoint(network, checkpoint)
+        example = torch.zeros(2, *shape) if shape is not None else None
+        conversion = convert(network, chosen, example=example, seed=seed)
+        shown.result(model=model, rules=chosen.to_list(), **conversion.to_json())
+        shown.table(
+            "Converted",
+            ("layer", "was", "became", "parameters before", "after", "kept"),
+            [
+                (c.layer, c.was, c.became, c.parameters_before, c.parameters_after, notes(c))
+                for c in conversion.changes
+            ],
+        )
+        shown.listing(conversion.listings()[1], "Left as they are")
+        shown.say(conversion.summary())
+        if out is not None:
+            save_checkpoint(conversion.model, out)
+            shown.result(checkpoint=str(out))
+            shown.say(f"next: mfsim train --model {model} --convert {rules} --start {out}")
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    parts = text.split(",")
+    if len(parts) != 3 or not all(part.strip().isdecimal() for part in parts):
+        raise typer.BadParameter(f"`--input-shape` must be C,H,W such as 3,32,32, not {text!r}")
+    return tuple(int(part) for part in parts)
