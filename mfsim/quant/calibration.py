@@ -1,0 +1,104 @@
+"""`Calibration`: what is kept of a network's calibration, in its files too, so that its words can be changed later."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mfsim.errors import ModelError
+from mfsim.quant.recipe import AUTO, Recipe
+from mfsim.quant.statistics import Statistics
+
+VERSION = 1
+"""Version of the text; it changes when scales chosen from the same text may change."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A layer that is quantized, as far as its words depend on it.
+
+    Attributes
+    ----------
+    path : of the layer, float and quantized.
+    kind : name of the quantized layer's class.
+    statistics : of the values that decide each scale, by the quantizer's name; "" where the layer is one itself.
+    facts : what of the float layer matters, as `json.dumps` takes it.
+    """
+
+    path: str
+    kind: str
+    statistics: Mapping[str, Statistics]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def seen(self) -> Statistics:
+        """The statistics of the values that decide the only scale."""
+        (only,) = self.statistics.values()
+        return only
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the layer as `json.dumps` takes it, exactly."""
+        statistics = {name: seen.to_dict() for name, seen in self.statistics.items()}
+        return {"path": self.path, "kind": self.kind, "statistics": statistics, "facts": dict(self.facts)}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Subject:
+        """Return what `to_dict` wrote."""
+        statistics = {name: Statistics.from_dict(seen) for name, seen in content["statistics"].items()}
+        return cls(content["path"], content["kind"], statistics, content["facts"])
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What is kept of the calibration of a network.
+
+    Attributes
+    ----------
+    recipe : by which its words are as they are.
+    subjects : the layers that are quantized.
+    outputs, entrances : what the outputs and inputs of the network were seen to be.
+    needs_entrance : whether the layers' own quantizers do not serve for the inputs.
+    """
+
+    recipe: Recipe
+    subjects: tuple[Subject, ...]
+    outputs: tuple[Statistics, ...]
+    entrances: tuple[Statistics, ...]
+    needs_entrance: bool
+
+    def entrance_bits(self, recipe: Recipe) -> int:
+        """Return the bits of the quantizers at the entrance, or 0 where there are none."""
+        if recipe.input == AUTO:
+            return recipe.defaults.activation if self.needs_entrance else 0
+        return int(recipe.input)
+
+    def to_text(self) -> str:
+        """Return the calibration as JSON, exactly; equal ones give equal texts."""
+        content = {
+            "version": VERSION,
+            "recipe": self.recipe.to_toml(),  # the order of its patterns counts
+            "layers": [subject.to_dict() for subject in self.subjects],
+            "outputs": [seen.to_dict() for seen in self.outputs],
+            "entrances": [seen.to_dict() for seen in self.entrances],
+            "needs_entrance": self.needs_entrance,
+        }
+        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @classmethod
+    def from_text(cls, text: str) -> Calibration:
+        """Return what `to_text` wrote; a `ModelError` for anything else."""
+        try:
+            content = json.loads(text)
+            if content["version"] != VERSION:
+                raise ValueError("another version")
+            return cls(
+                Recipe.from_toml(content["recipe"]),
+                tuple(map(Subject.from_dict, content["layers"])),
+                tuple(map(Statistics.from_dict, content["outputs"])),
+                tuple(map(Statistics.from_dict, content["entrances"])),
+                bool(content["needs_entrance"]),
+            )
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"the calibration is damaged, or not of this version of mfsim: {error}") from error

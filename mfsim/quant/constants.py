@@ -1,0 +1,45 @@
+"""Constants that must fit their words: biases, thresholds, and weights of which something is left."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfsim.errors import RecipeError
+
+
+def check_product(
+    path: str,
+    weight: np.ndarray,
+    bias: np.ndarray | None,
+    exponents: np.ndarray,
+    grid: np.ndarray,
+    bias_bits: int,
+) -> None:
+    """Raise `RecipeError` for weights [O, ...] that all become 0, and a bias [O] that its word cannot hold.
+
+    `exponents` are those of the weights, `grid` those of the accumulator: one, or one for each output.
+    """
+    aligned = exponents.reshape(-1, *[1] * (weight.ndim - 1)) if exponents.ndim else exponents
+    if weight.any() and not np.rint(np.ldexp(weight.astype(np.float64), -aligned)).any():
+        raise RecipeError(
+            f"the weights of layer `{path}` all round to 0 on the scale 2^{exponents.max()}, the finest that its input leaves "
+            "them; scale the input down, or give the input more bits"
+        )
+    if bias is not None:
+        _check_word(f"the bias of layer `{path}`", bias, grid, bias_bits, True)
+
+
+def check_threshold(path: str, thresholds: np.ndarray, exponent: np.ndarray, bits: int) -> None:
+    """Raise `RecipeError` for a threshold that its word cannot hold.
+
+    One in its proved word need not be asked: it is at least as large as anything it meets where it
+    saturates, so that nothing changes.
+    """
+    _check_word(f"a threshold of layer `{path}`", thresholds, exponent, bits, False)
+
+
+def _check_word(what: str, values: np.ndarray, exponents: np.ndarray, bits: int, signed: bool) -> None:
+    largest = int(np.rint(np.abs(np.ldexp(values.astype(np.float64), -exponents)).max()))
+    needed = largest.bit_length() + int(signed)
+    if needed > bits:
+        raise RecipeError(f"{what} needs {needed} bits on its grid, and its word has {bits}")
