@@ -30,6 +30,9 @@ FORMAT = "1"
 MULTIPLIER_BITS = 31
 """Bits of fixed-point multipliers, where the caller does not say."""
 
+SEVERAL_OUTPUTS = frozenset({("", "Split")})
+"""Ops whose rule takes care of all outputs."""
+
 APPROXIMATION = "approximation."
 """What the keys of the approximations in the metadata of a program begin with."""
 
@@ -102,7 +105,7 @@ def _lower(lowering: Lowering, node: FileNode) -> None:
     if rule is None:
         raise unsupported(node, lowering.strict)
     with naming(node):
-        if sum(bool(name) for name in node.outputs) != 1:
+        if sum(bool(name) for name in node.outputs) != 1 and (node.domain, node.op) not in SEVERAL_OUTPUTS:
             raise UnsupportedOpError(f"only one output is supported, not {len(node.outputs)}")
         move_codes(lowering, node, rule) if moves_codes(lowering, node) else rule(lowering, node)
 

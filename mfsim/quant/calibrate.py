@@ -12,8 +12,11 @@ from torch import nn
 from mfsim.errors import RecipeError
 from mfsim.nn import WHTLayer
 from mfsim.ops.wht import norm_exponent
+from mfsim.quant.entrance import readers
 from mfsim.quant.layers import QuantProduct
+from mfsim.quant.nonlinear import QuantNonlinear
 from mfsim.quant.observe import Observed
+from mfsim.quant.pairs import QuantMFMatMul, QuantPair
 from mfsim.quant.quantizers import ActivationQuant, plain
 from mfsim.quant.recipe import LayerRecipe, Recipe
 from mfsim.quant.scales import Partner, choose_exponent, weight_exponents
@@ -47,13 +50,18 @@ def calibrate(
 ) -> None:
     """Fill in every scale of `network` from what its float form has been seen to do.
 
-    `seen` is for each layer that was replaced, `outputs` and `entrances` for the ends of the network.
+    `seen` is for each place of a layer that was replaced, by the name of what has a scale there;
+    `outputs` and `entrances` are the ends of the network.
     """
-    for path, found in seen.items():
+    for site in network.sites:
+        path = site.path
         layer: Any = network.model.get_submodule(path)
-        words = recipe.layer(path)
+        words, places = recipe.layer(path), [seen[name] for name in site.places()]
+        found = places[0]
         if isinstance(layer, QuantProduct):
             _calibrate_product(layer, words, found)
+        elif isinstance(layer, QuantPair):
+            _calibrate_pair(layer, words, *places)
         elif isinstance(layer, QuantHardtanh):
             set_scale(layer.input_quant, Observed(0.0, min(found.largest, layer.largest), parts=[np.zeros(1)]), "max")
         elif isinstance(layer, ActivationQuant):
@@ -70,6 +78,64 @@ def calibrate(
         set_scale(end, found, "max", HEADROOM)
     for end, found in zip(network.input_quant, entrances, strict=False):
         set_scale(end, found, recipe.defaults.calibration)
+
+
+@torch.no_grad()
+def set_result_grids(
+    network: QuantizedNetwork, recipe: Recipe, seen: Mapping[str, Observed], example: tuple[torch.Tensor, ...]
+) -> None:
+    """Put the result of every nonlinear layer on the grid of the quantizers that read it, the finest where they differ.
+
+    The Quant behind then only saturates. A result that no quantizer reads as it is gets the grid of a
+    word of the layer's own for what calibration saw.
+    """
+    layers = {f"model.{path}".rstrip("."): (path, layer) for path, layer in nonlinear_layers(network.model)}
+    found = readers(network, example, layers)
+    for name, (path, layer) in layers.items():
+        scales = [quantizer.scale for quantizer in found.get(name, [])]
+        if not scales:
+            place, words = seen[f"{path}.y_scale".lstrip(".")], recipe.layer(path)
+            own = ActivationQuant(words.activation, place.low < 0)
+            set_scale(own, place, words.calibration)
+            scales = [own.scale]
+        layer.y_scale.copy_(min(scales))
+        layer.derive()
+
+
+def nonlinear_layers(model: nn.Module) -> list[tuple[str, QuantNonlinear]]:
+    """Return path and module of every quantized nonlinear layer of `model`."""
+    return [(path, module) for path, module in model.named_modules() if isinstance(module, QuantNonlinear)]
+
+
+def _calibrate_pair(layer: QuantPair, words: LayerRecipe, a: Observed, b: Observed) -> None:
+    if layer.one_scale:
+        a = b = a.joined(b)
+    pair = (layer.a_quant, layer.b_quant)
+    if not isinstance(layer, QuantMFMatMul):
+        for quantizer, found in zip(pair, (a, b), strict=True):
+            set_scale(quantizer, found, words.calibration)
+        return
+    for quantizer, found, other in zip(pair, (a, b), (b, a), strict=True):
+        set_scale(
+            quantizer,
+            found,
+            words.calibration,
+            partner=Partner(float(np.mean(other.values**2)), layer.sign_zero),
+        )
+    scales = [quantizer.scale for quantizer in pair]
+    coarser = torch.maximum(*scales)
+    octaves = 0 if layer.one_scale else _room(a.shape[-1], [quantizer.bits - quantizer.signed for quantizer in pair])
+    for scale in scales:
+        scale.copy_(torch.maximum(scale, coarser * 2.0**-octaves))
+
+
+def _room(terms: int, bits: list[int]) -> int:
+    """Return by how many octaves one operand of an MF product of activations may be finer than the other.
+
+    The coarser one is shifted by as much onto the joined grid, where float32 holds sums up to 2**24.
+    """
+    room = (1 << 24) // terms - (1 << max(bits))
+    return max(room // (1 << max(bits)), 1).bit_length() - 1
 
 
 def _calibrate_product(layer: QuantProduct, words: LayerRecipe, found: Observed) -> None:

@@ -9,24 +9,37 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 from torch import nn
+from torch.utils.hooks import RemovableHandle
 
 from mfsim.errors import DataError, ModelError
 
 KEPT = 1 << 14
 """Values kept of each tensor of each batch, evenly spread over it."""
+RESULT = -1
+"""Stands for the result of a module where others are numbers of its inputs."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place of a network: an input of the module at `path`, by number, or its `RESULT`."""
+
+    path: str
+    port: int = 0
 
 
 @dataclass
 class Observed:
-    """Values that one place of the network has taken."""
+    """Values that one place of the network has taken; `shape` is that of one sample."""
 
     low: float = float("inf")
     high: float = float("-inf")
     finite: bool = True
     parts: list[np.ndarray] = field(default_factory=list)
+    shape: tuple[int, ...] = ()
 
     def add(self, x: torch.Tensor) -> None:
         """Take in the values of one batch."""
+        self.shape = tuple(x.shape[1:])
         flat = x.detach().reshape(-1)
         low, high = (float(end) for end in torch.aminmax(flat))
         self.finite &= math.isfinite(low + high)  # NaN itself would be lost in min and max
@@ -42,6 +55,11 @@ class Observed:
     def largest(self) -> float:
         """The largest magnitude seen."""
         return max(-self.low, self.high, 0.0)
+
+    def joined(self, other: Observed) -> Observed:
+        """Return what both places have taken, for one scale that serves both."""
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        return Observed(low, high, self.finite and other.finite, [*self.parts, *other.parts], self.shape)
 
 
 def as_inputs(images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
@@ -65,27 +83,19 @@ def as_outputs(result: object) -> tuple[torch.Tensor, ...]:
 
 @torch.no_grad()
 def observe(
-    model: nn.Module, images: tuple[torch.Tensor, ...], paths: Mapping[str, bool], batch_size: int = 128
+    model: nn.Module, images: tuple[torch.Tensor, ...], places: Mapping[str, Place], batch_size: int = 128
 ) -> tuple[dict[str, Observed], list[Observed], list[Observed]]:
-    """Return the values at the modules of `paths`, at the outputs and at the inputs of the network.
-
-    `paths` says for each module whether its result is looked at, or its first input.
+    """Return the values at `places`, by name, at the outputs and at the inputs of the network.
 
     Raises
     ------
     ModelError
-        If a module at `paths` never ran, or a value became NaN or infinite.
+        If a module of a place never ran, or a value became NaN or infinite.
     """
     entrances = [Observed() for _ in images]
-    inside: dict[str, Observed] = {path: Observed() for path in paths}
+    inside: dict[str, Observed] = {name: Observed() for name in places}
     outputs: list[Observed] = []
-    hooks = []
-    for path, at_result in paths.items():
-        module, seen = model.get_submodule(path), inside[path]
-        if at_result:
-            hooks.append(module.register_forward_hook(lambda module, arguments, result, seen=seen: seen.add(result)))
-        else:
-            hooks.append(module.register_forward_pre_hook(lambda module, arguments, seen=seen: seen.add(arguments[0])))
+    hooks = [_watch(model.get_submodule(place.path), place.port, inside[name]) for name, place in places.items()]
     training = model.training
     model.eval()
     try:
@@ -101,7 +111,8 @@ def observe(
         model.train(training)
         for hook in hooks:
             hook.remove()
-    for path, seen in inside.items():
+    for name, seen in inside.items():
+        path = places[name].path
         if not seen.parts:
             raise ModelError(f"layer `{path}` did not run on the calibration images, so it has no scale")
         if not seen.finite:
@@ -109,3 +120,10 @@ def observe(
     if not all(seen.finite for seen in outputs):
         raise ModelError("the output of the network became NaN or infinite on the calibration images")
     return inside, outputs, entrances
+
+
+def _watch(module: nn.Module, port: int, seen: Observed) -> RemovableHandle:
+    """Let `seen` take in what passes one port of `module`."""
+    if port == RESULT:
+        return module.register_forward_hook(lambda module, arguments, result: seen.add(result))
+    return module.register_forward_pre_hook(lambda module, arguments: seen.add(arguments[port]))

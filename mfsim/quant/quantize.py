@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,15 @@ from torch import nn
 
 from mfsim.errors import RecipeError, UnsupportedOpError
 from mfsim.nn import WHTLayer
-from mfsim.quant.calibrate import calibrate, check_constants, transform_bits
+from mfsim.quant.calibrate import calibrate, check_constants, set_result_grids, transform_bits
 from mfsim.quant.entrance import needs_entrance
 from mfsim.quant.fold import check_finite
+from mfsim.quant.nonlinear import NONLINEAR
 from mfsim.quant.observe import Observed, as_inputs, observe
+from mfsim.quant.pairs import PAIRS
 from mfsim.quant.quantizers import ActivationQuant
 from mfsim.quant.recipe import AUTO, MOST_BITS, PROVED, LayerRecipe, Recipe
-from mfsim.quant.sites import Site, assemble, leaves, quantized_kind
+from mfsim.quant.sites import Site, assemble, leaves, places, quantized_kind
 from mfsim.quant.transforms import QuantizedNetwork
 
 
@@ -58,32 +61,45 @@ def quantize(
         raise UnsupportedOpError("the network has no layer that could be quantized")
     recipe.check(kinds)
     inputs = as_inputs(calibration)
+    where = {path: places(path, kind) for path, (kind, _) in kinds.items()}
     seen, outputs, entrances = observe(
-        model, inputs, {path: kind == "Requantized" for path, (kind, _) in kinds.items()}
+        model, inputs, {name: p for found in where.values() for name, p in found.items()}
     )
     sites = [
-        Site(path, kind, _options(path, model.get_submodule(path), kind, around, recipe.layer(path), seen[path]))
-        for path, (kind, around) in kinds.items()
+        Site(path, kind, _options(path, model.get_submodule(path), kind, around, recipe.layer(path), found))
+        for (path, (kind, around)), found in ((item, [seen[p] for p in where[item[0]]]) for item in kinds.items())
     ]
     network = assemble(model, sites, len(outputs), recipe.output)
     bits = recipe.input if isinstance(recipe.input, int) else 0
-    if recipe.input == AUTO and needs_entrance(network.model, tuple(x[:2] for x in inputs)):
+    example = tuple(x[:2] for x in inputs)
+    if recipe.input == AUTO and needs_entrance(network.model, example):
         bits = recipe.defaults.activation
     if bits:
         network.input_quant.extend(ActivationQuant(bits, seen.low < 0) for seen in entrances)
     calibrate(network, recipe, seen, outputs, entrances)
+    set_result_grids(network, recipe, seen, example)
     check_constants(network)
     return network.eval()
 
 
 def _options(
-    path: str, layer: Any, kind: str, around: WHTLayer | None, words: LayerRecipe, seen: Observed
+    path: str, layer: Any, kind: str, around: WHTLayer | None, words: LayerRecipe, places: list[Observed]
 ) -> dict[str, Any]:
+    """Return the arguments of a site; `places` are what its ports have met."""
+    seen = places[0]
     signed = seen.low < 0
     if kind == "QuantHardtanh":
         signed = signed and layer.min_val < 0
     if kind in ("ActivationQuant", "QuantHardtanh", "QuantWHT", "Requantized"):
         return {"bits": words.activation, "signed": signed}
+    if kind in _names(NONLINEAR):
+        return {"bits": words.activation, "signed": signed}
+    if kind == "QuantTokenEmbedding":
+        return {"bits": words.residual, "signed": signed, "bias_bits": words.bias}
+    if kind == "QuantAdd":
+        return {"bits": words.residual, "signed": [min(place.low for place in places) < 0] * 2}
+    if kind in _names(PAIRS):
+        return {"bits": words.activation, "signed": [place.low < 0 for place in places]}
     if kind == "QuantSoftThreshold":
         proved = words.threshold == PROVED
         bits = min(words.activation + (transform_bits(around) if around is not None else 0), MOST_BITS)
@@ -102,3 +118,7 @@ def _options(
         "accumulator": 0 if words.accumulator == PROVED else words.accumulator,
         "overflow": words.overflow,
     }
+
+
+def _names(table: Mapping[type[nn.Module], type[nn.Module]]) -> set[str]:
+    return {kind.__name__ for kind in table.values()}

@@ -4,6 +4,7 @@ In TOML, with the defaults:
 
     weight = 8              # bits of weights, signed and narrow
     activation = 8          # bits of the input of each layer
+    residual = 16           # bits of the operands of sums and token embeddings, which carry what layers add to
     bias = 32               # bits of biases; their grid is the accumulator's
     accumulator = "proved"  # or bits: the word after product and bias
     overflow = "saturate"   # or "wrap": what a fixed accumulator word does
@@ -45,6 +46,7 @@ class LayerRecipe:
 
     weight: int = 8
     activation: int = 8
+    residual: int = 16
     bias: int = 32
     accumulator: int | str = PROVED
     overflow: str = "saturate"
@@ -53,7 +55,7 @@ class LayerRecipe:
     calibration: str = "mse"
 
     def __post_init__(self) -> None:
-        for name in ("weight", "activation", "bias"):
+        for name in ("weight", "activation", "residual", "bias"):
             _check_bits(name, getattr(self, name))
         for name in ("accumulator", "threshold"):
             _check_bits(name, getattr(self, name), PROVED)

@@ -1,7 +1,7 @@
 """Where quantizers go: which layer of a network is replaced by what.
 
-A quantized layer stands at the path of the float one. Weights, WHT, soft thresholds and clips get
-quantizers; everything that is exact on codes (ReLU, max pooling, layout, padding, additions) stays
+A quantized layer stands at the path of the float one. Weights, WHT, soft thresholds, clips, nonlinear
+functions, token embeddings and layers of two activations get quantizers; everything that is exact on codes (ReLU, max pooling, layout, padding, additions) stays
 as it is, and anything else is refused by name, so that nothing is left out in silence. A layer that
 stays gets a quantizer behind it if the recipe names it: a residual addition needs one scale for all
 channels, which neither weights by channel nor a `Shift` leave. A `WHTLayer` has one quantizer at its
@@ -18,10 +18,14 @@ from typing import Any
 from torch import nn
 
 from mfsim.errors import UnsupportedOpError
-from mfsim.nn import WHT, AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d, SoftThreshold, WHTLayer
+from mfsim.nn import WHT, AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d, SoftThreshold, TokenEmbedding, WHTLayer
 from mfsim.quant.fold import BATCH_NORMS, replace_module
 from mfsim.quant.layers import PRODUCTS, Words
+from mfsim.quant.nonlinear import NONLINEAR
+from mfsim.quant.observe import RESULT, Place
+from mfsim.quant.pairs import PAIRS
 from mfsim.quant.quantizers import ActivationQuant
+from mfsim.quant.token_embedding import QuantTokenEmbedding
 from mfsim.quant.transforms import QuantHardtanh, QuantizedNetwork, QuantSoftThreshold, QuantWHT, requantized
 
 EXACT = (
@@ -42,10 +46,26 @@ EXACT = (
 OTHERS: dict[str, Callable[..., nn.Module]] = {
     "QuantHardtanh": QuantHardtanh,
     "QuantSoftThreshold": QuantSoftThreshold,
+    "QuantTokenEmbedding": QuantTokenEmbedding,
     "QuantWHT": QuantWHT,
     "Requantized": requantized,
+    **{kind.__name__: kind for kind in (*PAIRS.values(), *NONLINEAR.values())},
 }
-"""What makes the quantized layers that have no weights, by the kind of their site."""
+"""What makes the quantized layers that are no products with weights, by the kind of their site."""
+KNOWN = (TokenEmbedding, *PAIRS, *NONLINEAR)
+INPUT = {"input_quant": 0}
+PORTS: dict[str, Mapping[str, int]] = {
+    "ActivationQuant": {"": 0},
+    "Requantized": {"result_quant": RESULT},
+    **{kind.__name__: {"a_quant": 0, "b_quant": 1} for kind in PAIRS.values()},
+    **{kind.__name__: {"input_quant": 0, "y_scale": RESULT} for kind in NONLINEAR.values()},
+}
+"""For each kind what has a scale, and which values decide it; `INPUT` for all others."""
+
+
+def places(path: str, kind: str) -> dict[str, Place]:
+    """Return for everything that has a scale in the layer at `path`, by its path, the place whose values decide it."""
+    return {f"{path}.{name}".strip("."): Place(path, port) for name, port in PORTS.get(kind, INPUT).items()}
 
 
 @dataclass(frozen=True)
@@ -55,6 +75,10 @@ class Site:
     path: str
     kind: str
     options: Mapping[str, Any]
+
+    def places(self) -> dict[str, Place]:
+        """Return for everything here that has a scale, by its path, the place whose values decide it."""
+        return places(self.path, self.kind)
 
     def build(self, layer: nn.Module) -> nn.Module:
         """Return the quantized layer for the float `layer`."""
@@ -90,12 +114,18 @@ def quantized_kind(path: str, layer: nn.Module, around: WHTLayer | None, named: 
         return "QuantSoftThreshold"
     if isinstance(layer, nn.Hardtanh):
         return "QuantHardtanh"
+    if isinstance(layer, TokenEmbedding):
+        return "QuantTokenEmbedding"
+    if type(layer) in PAIRS:
+        return PAIRS[type(layer)].__name__
+    if type(layer) in NONLINEAR:
+        return NONLINEAR[type(layer)].__name__
     if isinstance(layer, EXACT):
         return "Requantized" if named else ""
     kind = type(layer).__name__
     if isinstance(layer, (*BATCH_NORMS, ShiftBatchNorm1d)):
         raise UnsupportedOpError(f"layer `{path}` ({kind}) must be folded before quantization; call fold first")
-    known = ", ".join(k.__name__ for k in (*PRODUCTS, WHT, SoftThreshold, nn.Hardtanh, nn.ReLU6, *EXACT))
+    known = ", ".join(k.__name__ for k in (*PRODUCTS, WHT, SoftThreshold, nn.Hardtanh, nn.ReLU6, *KNOWN, *EXACT))
     raise UnsupportedOpError(f"layer `{path}` ({kind}) cannot be quantized; the layers that can are {known}")
 
 

@@ -22,7 +22,9 @@ from torch import nn
 from mfsim.errors import ModelError
 from mfsim.files import write_whole
 from mfsim.nn import AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d
+from mfsim.quant.calibrate import nonlinear_layers
 from mfsim.quant.fold import BATCH_NORMS, as_pool, replace_module
+from mfsim.quant.layers import QuantProduct
 from mfsim.quant.quantizers import ActivationQuant
 from mfsim.quant.sites import Site, assemble
 from mfsim.quant.transforms import QuantizedNetwork
@@ -42,7 +44,7 @@ def save(network: QuantizedNetwork, path: str | os.PathLike[str]) -> pathlib.Pat
         "biases": [
             site.path
             for site in network.sites
-            if getattr(network.model.get_submodule(site.path), "bias", None) is not None
+            if isinstance(layer := network.model.get_submodule(site.path), QuantProduct) and layer.bias is not None
         ],
         "outputs": len(network.output_quant),
         "output_bits": network.output_quant[0].bits,
@@ -81,6 +83,8 @@ def load(path: str | os.PathLike[str], model: nn.Module) -> QuantizedNetwork:
     try:
         network = _rebuild(copy.deepcopy(model).eval(), structure)
         network.load_state_dict(tensors)
+        for _, module in nonlinear_layers(network.model):
+            module.derive()
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise ModelError(f"the quantized network `{path}` does not suit the model: {error}") from error
     return network.eval()

@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from mfsim.errors import ModelError
-from mfsim.quant.observe import KEPT, Observed, as_inputs, observe
+from mfsim.nn import MatMul
+from mfsim.quant.observe import KEPT, RESULT, Observed, Place, as_inputs, observe
 
 
 def test_extremes_are_those_of_all_values_and_kept_ones_are_spread():
@@ -43,12 +44,31 @@ class Odd(nn.Module):
 
 def test_layers_that_do_not_run_and_values_that_are_no_numbers():
     with pytest.raises(ModelError, match=r"^layer `unused` did not run on the calibration images, so it has no scale$"):
-        observe(Odd(), as_inputs(np.ones((4, 2))), {"used": False, "unused": False})
+        observe(Odd(), as_inputs(np.ones((4, 2))), {"a": Place("used"), "b": Place("unused")})
     images = np.ones((300, 2), dtype=np.float32)
     images[200] = -1
     with pytest.raises(ModelError, match=r"^what layer `used` meets became NaN or infinite on the calibration images$"):
-        observe(Odd(), as_inputs(images), {"used": False})
+        observe(Odd(), as_inputs(images), {"a": Place("used")})
     with pytest.raises(
         ModelError, match=r"^the output of the network became NaN or infinite on the calibration images$"
     ):
         observe(Odd(), as_inputs(images), {})
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.product = MatMul(transpose_b=True)
+
+    def forward(self, x):
+        return self.product(x, x + 1)
+
+
+def test_every_input_of_a_layer_and_its_result_are_places_of_their_own():
+    images = torch.arange(12.0).reshape(2, 3, 2)
+    places = {"a": Place("product", 0), "b": Place("product", 1), "y": Place("product", RESULT)}
+    seen, outputs, entrances = observe(Two(), (images,), places)
+    assert [(s.low, s.high, s.shape) for s in seen.values()] == [(0, 11, (3, 2)), (1, 12, (3, 2)), (2, 242, (3, 3))]
+    assert (outputs[0].high, entrances[0].high) == (242, 11)
+    both = seen["a"].joined(seen["b"])
+    assert (both.low, both.high, len(both.values)) == (0, 12, 24)

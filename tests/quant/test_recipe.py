@@ -24,7 +24,7 @@ weight = 5
 
 def test_defaults_are_the_documented_ones():
     recipe = Recipe.from_dict({})
-    assert recipe == Recipe(LayerRecipe(8, 8, 32, "proved", "saturate", "proved", False, "mse"), {}, "auto", 16)
+    assert recipe == Recipe(LayerRecipe(8, 8, 16, 32, "proved", "saturate", "proved", False, "mse"), {}, "auto", 16)
 
 
 def test_later_patterns_win_and_hold_for_inner_modules():
@@ -64,7 +64,7 @@ def test_toml_of_a_recipe_reads_back_as_the_same_recipe(tmp_path):
         ({"wieght": 8}, "`wieght` is no key of a recipe; did you mean `weight`?"),
         (
             {"layers": {"a": {"output": 8}}},
-            "`output` of `layers.a` is no key of a recipe; the keys are weight, activation, bias, "
+            "`output` of `layers.a` is no key of a recipe; the keys are weight, activation, residual, bias, "
             "accumulator, overflow, threshold, per_channel, calibration",
         ),
         ({"layers": {"a": {"weight": 33}}}, "in `layers.a`: `weight` must be in 2..32 bits, not 33"),

@@ -1,0 +1,90 @@
+"""What the quantized nonlinear layers share: an input quantizer, an integer algorithm, a stated grid of the result.
+
+    codes = input_quant(x) / x_scale -> integer algorithm -> codes * y_scale
+
+`y_scale` is that of the quantizer which reads the result (`mfsim.quant.readers`), so that this one only
+saturates and nothing is rounded twice. Tables, thresholds and guards follow from the scales: they are
+derived, never stored. Until `derive` has been called the layer is its float function, as while the
+network is calibrated; the gradient is always that of the float function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from mfsim.quant.quantizers import ActivationQuant
+
+
+class QuantNonlinear(nn.Module):
+    """A nonlinear function of codes.
+
+    Parameters
+    ----------
+    layer : module
+        The float layer.
+    bits, signed : word of the input.
+
+    Attributes
+    ----------
+    input_quant : ActivationQuant
+    y_scale : buffer, the grid of the result: a power of two
+    derived : whether tables for these scales are there.
+    """
+
+    y_scale: torch.Tensor
+
+    def __init__(self, layer: nn.Module, bits: int, signed: bool) -> None:
+        super().__init__()
+        self.input_quant = ActivationQuant(bits, signed)
+        self.register_buffer("y_scale", torch.ones(()))
+        self.derived = False
+
+    @property
+    def x_exponent(self) -> int:
+        """The exponent of the input's scale."""
+        return exponent_of(self.input_quant.scale)
+
+    @property
+    def y_exponent(self) -> int:
+        """The exponent of the result's scale."""
+        return exponent_of(self.y_scale)
+
+    def derive(self) -> None:
+        """Make the derived constants anew for the scales as they are."""
+        self.make_constants()
+        self.derived = True
+
+    def make_constants(self) -> None:
+        """Set the derived constants as buffers that are not saved."""
+        raise NotImplementedError
+
+    def function(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the float function of x."""
+        raise NotImplementedError
+
+    def integers(self, x: torch.Tensor) -> torch.Tensor:
+        """Return codes * y_scale for values x on the input's scale; while torch exports, one node."""
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the result on its grid, with the gradient of the float function."""
+        x = self.input_quant(x)
+        if not self.derived:
+            return self.function(x)
+        y = self.integers(x)
+        if not (torch.is_grad_enabled() and x.requires_grad):
+            return y
+        smooth = self.function(x)
+        return y.detach() + (smooth - smooth.detach())
+
+    def set_constant(self, name: str, values: Any) -> None:
+        """Set a derived int64 constant."""
+        self.register_buffer(name, torch.tensor(values, dtype=torch.int64), persistent=False)
+
+
+def exponent_of(scale: torch.Tensor) -> int:
+    """Return e of a scale 2**e."""
+    return int(torch.log2(scale.double()))
