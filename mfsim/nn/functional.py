@@ -31,11 +31,13 @@ RADIX = 64
 """Longest Walsh-Hadamard transform done as one product with H; longer ones are split."""
 
 
-def _exporting() -> bool:
+def exporting() -> bool:
+    """Whether torch.onnx exports just now, so that operations leave nodes of their own."""
     return torch.onnx.is_in_onnx_export() and not torch.jit.is_tracing()  # type: ignore[attr-defined]
 
 
-def _node(op: str, inputs: Sequence[torch.Tensor], attributes: dict[str, Any], shape: Sequence[int]) -> torch.Tensor:
+def emitted(op: str, inputs: Sequence[torch.Tensor], attributes: dict[str, Any], shape: Sequence[int]) -> torch.Tensor:
+    """Return the output, of `shape` and the type of the first input, of one exported node `org.mfsim::op`."""
     x = inputs[0]
     return torch.onnx.ops.symbolic(f"{DOMAIN}::{op}", inputs, attributes, dtype=x.dtype, shape=tuple(shape), version=1)
 
@@ -79,18 +81,20 @@ def check_area(kernel: tuple[int, int]) -> None:
         raise FormatError(f"the area of a mean's window must be a power of two, not {kernel[0]} x {kernel[1]} = {area}")
 
 
-def _zero_pad(x: torch.Tensor, pads: tuple[int, int, int, int]) -> torch.Tensor:
+def zero_pad(x: torch.Tensor, pads: tuple[int, int, int, int]) -> torch.Tensor:
+    """Return x with zeros at the (top, left, bottom, right) of its planes."""
     top, left, bottom, right = pads
     return F.pad(x, (left, right, top, bottom)) if any(pads) else x
 
 
-def _window_size(
+def window_size(
     x: torch.Tensor,
     kernel: Sequence[int],
     strides: Sequence[int],
     pads: Sequence[int],
     dilations: Sequence[int] = (1, 1),
 ) -> list[int]:
+    """Return rows and columns of what windows over x [N, C, H, W] give; a `ShapeError` where none fits."""
     sizes = []
     for k in range(2):
         span = dilations[k] * (kernel[k] - 1) + 1
@@ -166,9 +170,9 @@ def wht(
         raise ShapeError(f"`dims` {dims} of a transform needs {dims} axes behind the batch, not shape {tuple(x.shape)}")
     lengths = {-1 - k: block_length(int(x.shape[-1 - k]), block) for k in range(dims)}
     gain = 2.0 ** norm_exponent(sum(n.bit_length() - 1 for n in lengths.values()), norm, int(inverse))
-    if _exporting():
+    if exporting():
         attributes = {"block": block, "dims": dims, "order": order, "norm": norm, "inverse": int(inverse)}
-        return _node("WHT", (x,), attributes, x.shape)
+        return emitted("WHT", (x,), attributes, x.shape)
     for axis, n in lengths.items():
         moved = x.movedim(axis, -1)
         blocks = _transform(moved.reshape(*moved.shape[:-1], moved.shape[-1] // n, n), n)
@@ -201,8 +205,8 @@ def mf_mul(
     sign of 0. Sources: `mfsim/ops/products.py`.
     """
     attributes = mf_attributes(form, sign_zero, grid)
-    if _exporting():
-        return _node("MFMul", (x, w), attributes, torch.broadcast_shapes(x.shape, w.shape))
+    if exporting():
+        return emitted("MFMul", (x, w), attributes, torch.broadcast_shapes(x.shape, w.shape))
     return _mf(torch.mul, x, w, form, sign_zero)
 
 
@@ -217,8 +221,8 @@ def mf_matmul(
     attributes = mf_attributes(form, sign_zero, grid)
     if w.ndim < 2 or x.ndim < 1 or x.shape[-1] != w.shape[-2]:
         raise ShapeError(f"x {tuple(x.shape)} must end in K, and w must end in [K, O], not {tuple(w.shape)}")
-    if _exporting():
-        return _node("MFMatMul", (x, w), attributes, (*x.shape[:-1], w.shape[-1]))
+    if exporting():
+        return emitted("MFMatMul", (x, w), attributes, (*x.shape[:-1], w.shape[-1]))
     return _mf(torch.matmul, x, w, form, sign_zero)
 
 
@@ -246,25 +250,25 @@ def mf_conv2d(
         raise ShapeError(
             f"x must be [N, C, H, W] and w [O, C / groups, kh, kw] with `groups` {groups}, not {tuple(x.shape)} and {tuple(w.shape)}"
         )
-    plane = _window_size(x, w.shape[2:], strides, pads, dilations)
-    if _exporting():
+    plane = window_size(x, w.shape[2:], strides, pads, dilations)
+    if exporting():
         attributes |= {"strides": list(strides), "pads": list(pads), "dilations": list(dilations), "group": groups}
-        return _node("MFConv", (x, w), attributes, (x.shape[0], w.shape[0], *plane))
+        return emitted("MFConv", (x, w), attributes, (x.shape[0], w.shape[0], *plane))
     convolve = functools.partial(F.conv2d, stride=strides, dilation=dilations, groups=groups)
-    return _mf(convolve, _zero_pad(x, pads), w, form, sign_zero)
+    return _mf(convolve, zero_pad(x, pads), w, form, sign_zero)
 
 
 def soft_threshold(x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
     """Return sign(x) max(|x| - t, 0) for thresholds t >= 0 that broadcast against x."""
-    if _exporting():
-        return _node("SoftThreshold", (x, t), {}, x.shape)
+    if exporting():
+        return emitted("SoftThreshold", (x, t), {}, x.shape)
     return torch.sign(x) * torch.relu(x.abs() - t)
 
 
 def shift(x: torch.Tensor, gain: torch.Tensor) -> torch.Tensor:
     """Return x * gain for gains that are powers of two and broadcast against x: a change of scale."""
-    if _exporting():
-        return _node("Shift", (x, gain), {}, x.shape)
+    if exporting():
+        return emitted("Shift", (x, gain), {}, x.shape)
     return x * gain
 
 
@@ -287,11 +291,11 @@ def sum_pool2d(
     kernel, pads = pair("kernel_size", kernel_size), four_pads(padding)
     strides = kernel if stride is None else pair("stride", stride)
     check_area(kernel)
-    plane = _window_size(x, kernel, strides, pads)
-    if _exporting():
+    plane = window_size(x, kernel, strides, pads)
+    if exporting():
         attributes = {"kernel_shape": list(kernel), "strides": list(strides), "pads": list(pads)}
-        return _node("SumPool", (x,), attributes, (*x.shape[:2], *plane))
-    return F.avg_pool2d(_zero_pad(x, pads), kernel, strides)
+        return emitted("SumPool", (x,), attributes, (*x.shape[:2], *plane))
+    return F.avg_pool2d(zero_pad(x, pads), kernel, strides)
 
 
 def accumulator(
@@ -309,9 +313,9 @@ def accumulator(
     """
     overflow = Overflow.parse(overflow).value
     scale = torch.as_tensor(scale, dtype=x.dtype, device=x.device)
-    if _exporting():
+    if exporting():
         bit_width = torch.as_tensor(bit_width, dtype=x.dtype, device=x.device)
-        return _node("Accumulator", (x, scale, bit_width), {"overflow": overflow, "signed": int(signed)}, x.shape)
+        return emitted("Accumulator", (x, scale, bit_width), {"overflow": overflow, "signed": int(signed)}, x.shape)
     codes, modulus = x / scale, 2.0 ** int(bit_width)
     lo = -modulus / 2 if signed else 0.0
     if overflow == "saturate":
@@ -341,7 +345,7 @@ def table(
     tensor of the shape of x, without a gradient
     """
     x_scale, y_scale = (torch.as_tensor(scale, dtype=x.dtype, device=x.device) for scale in (x_scale, y_scale))
-    if _exporting():
-        return _node("Table", (x, x_scale, entries, torch.as_tensor(first, device=x.device), y_scale), {}, x.shape)
+    if exporting():
+        return emitted("Table", (x, x_scale, entries, torch.as_tensor(first, device=x.device), y_scale), {}, x.shape)
     places = torch.round(x.detach() / x_scale).to(torch.int64) - first
     return entries[places.clamp(0, len(entries) - 1)].to(x.dtype) * y_scale

@@ -95,7 +95,7 @@ def dense_scale(x: Scale, w: Scale, axis: int) -> Scale:
     return w.on(axis).times(x.steps)
 
 
-def _bias_codes(w: Tensor, bias: Tensor | None, scale: Scale, sums: Sums) -> np.ndarray | None:
+def bias_codes(w: Tensor, bias: Tensor | None, scale: Scale, sums: Sums) -> np.ndarray | None:
     """Return the codes of `bias` (or None), which must be a constant [outputs] on the accumulator's grid."""
     if bias is None:
         return None
@@ -112,7 +112,7 @@ def _bias_codes(w: Tensor, bias: Tensor | None, scale: Scale, sums: Sums) -> np.
 def mf_inference(x: Tensor, w: Tensor, bias: Tensor | None, attributes: Mapping[str, Any], sums: Sums) -> Inference:
     """Return what an MF product proves."""
     scale = joined_scale(x.scale, w.scale, attributes, sums.axis)
-    start = _bias_codes(w, bias, scale, sums)
+    start = bias_codes(w, bias, scale, sums)
     parts = mf_bounds(sums.operands, attributes)
     range_ = parts[2].started_with(start).range(sums.axis)
     words = mf_words(parts, start, attributes)
@@ -138,7 +138,7 @@ def mf_words(
 def dense_inference(x: Tensor, w: Tensor, bias: Tensor | None, sums: Sums) -> Inference:
     """Return what a dense product proves."""
     scale = dense_scale(x.scale, w.scale, sums.axis)
-    start = _bias_codes(w, bias, scale, sums)
+    start = bias_codes(w, bias, scale, sums)
     bounds = dense_bounds(sums.operands)
     total = bounds.started_with(start)
     words = {

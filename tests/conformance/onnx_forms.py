@@ -182,6 +182,21 @@ def _table(form, node, tensors):
     return form.add("Table", [form.input(0), *constants], MFSIM)
 
 
+def _root_norm(op: str):
+    def build(form, node, tensors):
+        (output,), attributes = form.program.outputs_of(node), node.attributes
+        x, gamma = tensors[:2]
+        inputs = [form.input(0), form.constant(np.float32(2.0**x.scale.exponent))]
+        inputs += [form.input(1), form.constant(np.float32(2.0**gamma.scale.exponent))]
+        inputs += [form.input(2)] if len(tensors) > 2 else []
+        inputs += [form.constant(np.int64(attributes["eps"])), form.constant(np.int64(1 << attributes["guard"]))]
+        if "reciprocal" in attributes:
+            inputs.append(form.constant(np.int64(1 << attributes["reciprocal"])))
+        return form.add(op, [*inputs, form.constant(np.float32(2.0**output.scale.exponent))], MFSIM)
+
+    return build
+
+
 def _pool(form, node, tensors):
     attributes = node.attributes
     window = {"kernel_shape": attributes["kernel"], "strides": attributes["strides"], "pads": attributes["pads"]}
@@ -219,20 +234,28 @@ FORMS = {
     "abs": _plain("Abs"),
     "accumulator": _accumulator,
     "add": _plain("Add"),
+    "adder_conv2d": _product("AdderConv", MFSIM, *WINDOW),
+    "adder_matmul": _product("AdderMatMul", MFSIM),
     "clip": _clip,
     "concat": _concat,
     "conv2d": _product("Conv", "", *WINDOW),
     "flatten": _plain("Flatten"),
+    "layer_norm": _root_norm("LayerNorm"),
+    "layer_norm_recip": _root_norm("LayerNormRecip"),
     "matmul": _product("MatMul", ""),
     "max_pool2d": _pool,
     "mf_conv2d": _product("MFConv", MFSIM, *MF, *WINDOW),
     "mf_matmul": _product("MFMatMul", MFSIM, *MF),
     "mf_mul": _product("MFMul", MFSIM, *MF),
+    "min_conv2d": _product("MinConv", MFSIM, *WINDOW),
+    "min_matmul": _product("MinMatMul", MFSIM),
     "neg": _plain("Neg"),
     "pad": _pad,
     "relu": _plain("Relu"),
     "requantize": _requantize,
     "reshape": _reshape,
+    "rms_norm": _root_norm("RMSNorm"),
+    "rms_norm_recip": _root_norm("RMSNormRecip"),
     "shift": _shift,
     "sign": _sign,
     "slice": _slice,

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from mfsim import ops
 from mfsim.export.exactness import largest_sum
-from mfsim.nn import functional
+from mfsim.nn import aligned, functional
 from mfsim.nn.signs import hard_sign
 from mfsim.quant.quantizers import ActivationQuant
 from tests.bits import assert_bit_equal
@@ -43,6 +43,14 @@ def _mf(a):
 
 def _biased(y, bias, view=()):
     return y + bias[0].reshape(-1, *view) if bias else y
+
+
+def _aligned_conv2d(convolve):
+    def form(a, tensors, x, w, *bias):
+        y = convolve(x, w, stride=a["strides"], padding=a["pads"], dilation=a["dilations"], groups=a["groups"])
+        return _biased(y, bias, (1, 1))
+
+    return form
 
 
 def _zero_padded(x, pads, value=0.0):
@@ -121,6 +129,8 @@ FORMS = {
     "abs": lambda a, tensors, x: x.abs(),
     "accumulator": _accumulator,
     "add": lambda a, tensors, x, y: x + y,
+    "adder_conv2d": _aligned_conv2d(aligned.adder_conv2d),
+    "adder_matmul": lambda a, tensors, x, w, *bias: _biased(aligned.adder_matmul(x, w), bias),
     "clip": _clip,
     "concat": lambda a, tensors, *parts: torch.cat(parts, a["axis"]),
     "conv2d": _conv2d,
@@ -130,6 +140,8 @@ FORMS = {
     "mf_conv2d": _mf_conv2d,
     "mf_matmul": lambda a, tensors, x, w, *bias: _biased(functional.mf_matmul(x, w, **_mf(a)), bias),
     "mf_mul": lambda a, tensors, x, w: functional.mf_mul(x, w, **_mf(a)),
+    "min_conv2d": _aligned_conv2d(aligned.min_conv2d),
+    "min_matmul": lambda a, tensors, x, w, *bias: _biased(aligned.min_matmul(x, w), bias),
     "neg": lambda a, tensors, x: -x,
     "pad": _pad,
     "relu": lambda a, tensors, x: F.relu(x),
