@@ -32,7 +32,7 @@ def linear():
     return nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
 
 
-@pytest.mark.parametrize("name", models.NAMES)
+@pytest.mark.parametrize("name", ["mf-mlp", "mf-cnn", "wht-cnn", "dense-cnn"])
 def test_every_model_learns(digits, name):
     model = models.create(name, seed=0)
     history = train.fit(model, digits.train, digits.validation, epochs=4, learning_rate=0.01)

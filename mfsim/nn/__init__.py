@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from mfsim.nn import functional
 from mfsim.nn.add import Add
+from mfsim.nn.affine import Affine
+from mfsim.nn.dct import DCT
+from mfsim.nn.dft_magnitude import DFTMagnitude
+from mfsim.nn.filterbank import Filterbank
 from mfsim.nn.mat_mul import MatMul, MFMatMul
 from mfsim.nn.mf_conv2d import MFConv2d
 from mfsim.nn.mf_matmul import MFLinear
+from mfsim.nn.mf_mul import MFMul
 from mfsim.nn.mul import Mul
 from mfsim.nn.norms import LayerNorm, RMSNorm, ShiftNorm
+from mfsim.nn.rope import Rope
 from mfsim.nn.shift import Shift
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
 from mfsim.nn.soft_threshold import SoftThreshold
@@ -16,21 +22,28 @@ from mfsim.nn.softmax import Softmax
 from mfsim.nn.sum_pool2d import AvgPool2d, GlobalAvgPool2d
 from mfsim.nn.tanh_l1 import TanhL1
 from mfsim.nn.token_embedding import TokenEmbedding
+from mfsim.nn.triangular_linear import TriangularLinear
 from mfsim.nn.wht import WHT
 from mfsim.nn.wht_layer import WHTLayer
 
 __all__ = [
+    "DCT",
     "WHT",
     "Add",
+    "Affine",
     "AvgPool2d",
+    "DFTMagnitude",
+    "Filterbank",
     "GlobalAvgPool2d",
     "LayerNorm",
     "MFConv2d",
     "MFLinear",
     "MFMatMul",
+    "MFMul",
     "MatMul",
     "Mul",
     "RMSNorm",
+    "Rope",
     "Shift",
     "ShiftBatchNorm1d",
     "ShiftBatchNorm2d",
@@ -39,6 +52,7 @@ __all__ = [
     "Softmax",
     "TanhL1",
     "TokenEmbedding",
+    "TriangularLinear",
     "WHTLayer",
     "functional",
 ]

@@ -11,6 +11,7 @@ import pytest
 import safetensors.numpy
 from onnx import TensorProto, helper
 
+from mfsim.nn import models
 from tests.cli.conftest import mfsim
 
 
@@ -42,7 +43,7 @@ def test_a_transform_of_twelve(tmp_path):
 def test_an_unknown_model(tmp_path):
     refused(
         train("mf-cnm", tmp_path / "run"),
-        "a model must be one of mf-mlp, mf-cnn, wht-cnn, dense-cnn, or package.module:callable, not 'mf-cnm'; "
+        f"a model must be one of {', '.join(models.NAMES)}, or package.module:callable, not 'mf-cnm'; "
         "did you mean `mf-cnn`?",
     )
 

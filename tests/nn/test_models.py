@@ -12,7 +12,7 @@ from mfsim.errors import ModelError, ShapeError, UnsupportedOpError
 from mfsim.nn import WHTLayer, models
 
 
-@pytest.mark.parametrize("name", models.NAMES)
+@pytest.mark.parametrize("name", models.IMAGE_NAMES)
 @pytest.mark.parametrize("shape", [(1, 8, 8), (1, 28, 28), (3, 32, 32), (2, 4, 6)])
 def test_every_model_takes_every_image(name, shape):
     model = models.create(name, shape, 7)
@@ -22,7 +22,8 @@ def test_every_model_takes_every_image(name, shape):
 
 
 def test_the_networks_have_the_layers_of_their_names():
-    kinds = {name: [type(layer).__name__ for layer in models.create(name)] for name in models.NAMES}
+    names = ("mf-mlp", "mf-cnn", "wht-cnn", "dense-cnn")
+    kinds = {name: [type(layer).__name__ for layer in models.create(name)] for name in names}
     assert not any(kind.startswith("MF") for kind in kinds["dense-cnn"])
     assert not {"Conv2d", "Linear", "BatchNorm2d"} & {k for n in ("mf-mlp", "mf-cnn", "wht-cnn") for k in kinds[n]}
     assert kinds["wht-cnn"].count("WHTLayer") == 2
@@ -52,7 +53,7 @@ def test_options():
             ("mf-cmn",),
             {},
             ModelError,
-            "a model must be one of mf-mlp, mf-cnn, wht-cnn, dense-cnn, or package.module:callable, not 'mf-cmn'; "
+            f"a model must be one of {', '.join(models.NAMES)}, or package.module:callable, not 'mf-cmn'; "
             "did you mean `mf-cnn`?",
         ),
         (("mf-cnn", (8, 8)), {}, ShapeError, "`input_shape` must be three ints (C, H, W) of at least 1, not (8, 8)"),
@@ -154,7 +155,7 @@ def test_own_models(own):
         ("own_networks:number", "the model 'own_networks:number' must return a torch.nn.Module, not int"),
         (
             "own_networks:",
-            "a model must be one of mf-mlp, mf-cnn, wht-cnn, dense-cnn, or package.module:callable, not 'own_networks:'",
+            f"a model must be one of {', '.join(models.NAMES)}, or package.module:callable, not 'own_networks:'",
         ),
     ],
 )

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from mfsim.nn.models.registry import NAMES, create, resolve
+from mfsim.nn.models.registry import IMAGE_NAMES, NAMES, create, resolve
 
-__all__ = ["NAMES", "create", "resolve"]
+__all__ = ["IMAGE_NAMES", "NAMES", "create", "resolve"]

@@ -14,16 +14,22 @@ import torch
 from torch import nn
 
 from mfsim.errors import MfsimError, ModelError, ShapeError, UnsupportedOpError, did_you_mean
-from mfsim.nn.models import dense_cnn, mf_cnn, mf_mlp, wht_cnn
+from mfsim.nn.models import dense_cnn, mf_cnn, mf_mlp, min_transformer, vit, wht_cnn
 
 BUILDERS: dict[str, Callable[..., nn.Module]] = {
     "mf-mlp": mf_mlp.build,
     "mf-cnn": mf_cnn.build,
     "wht-cnn": wht_cnn.build,
     "dense-cnn": dense_cnn.build,
+    "mini-vit": vit.build_mini,
+    "compact-vit": vit.build_compact,
+    "mf-vit": vit.build_mf,
+    "min-transformer": min_transformer.build,
 }
 NAMES = tuple(BUILDERS)
 """The built-in networks."""
+IMAGE_NAMES = NAMES
+"""Those that take images."""
 
 
 def resolve(path: str) -> Callable[..., nn.Module]:

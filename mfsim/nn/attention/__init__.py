@@ -1,0 +1,9 @@
+"""Attention units as orthogonal parts: a configuration, presets, one module, folding, decoding with a cache."""
+
+from __future__ import annotations
+
+from mfsim.nn.attention.config import AttentionConfig
+from mfsim.nn.attention.presets import PRESETS, attention_config
+from mfsim.nn.attention.unit import Attention
+
+__all__ = ["PRESETS", "Attention", "AttentionConfig", "attention_config"]

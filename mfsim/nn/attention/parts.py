@@ -1,0 +1,103 @@
+"""Leaf modules of an attention unit, made from its configuration; None where a unit has no such part."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from mfsim.nn.affine import Affine
+from mfsim.nn.attention.config import AttentionConfig
+from mfsim.nn.dct import DCT
+from mfsim.nn.dft_magnitude import DFTMagnitude
+from mfsim.nn.filterbank import Filterbank
+from mfsim.nn.mat_mul import MatMul, MFMatMul
+from mfsim.nn.mf_conv2d import MFConv2d
+from mfsim.nn.mf_matmul import MFLinear
+from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
+from mfsim.nn.softmax import Softmax
+from mfsim.nn.tanh_l1 import TanhL1
+from mfsim.nn.wht import WHT, next_power_of_two
+
+REMAP_NOISE = 0.02
+"""Standard deviation of what fresh matrices W_R have besides the identity."""
+
+
+def linear(config: AttentionConfig, kind: str, inputs: int, outputs: int, bias: bool) -> nn.Module:
+    """Return a projection of `kind`; in front of a norm it needs no bias."""
+    bias = bias and config.projection_norm == "none"
+    if kind == "dense":
+        return nn.Linear(inputs, outputs, bias=bias)
+    return MFLinear(inputs, outputs, bias, form=config.form, sign_zero=config.sign_zero, grid=config.grid)
+
+
+def norm(config: AttentionConfig, width: int, axis: int = -1) -> nn.Module | None:
+    """Return the norm behind a projection whose features lie along `axis`, -1 or -3."""
+    if config.projection_norm == "none":
+        return None
+    return ShiftBatchNorm1d(width) if axis == -1 else ShiftBatchNorm2d(width)
+
+
+@torch.no_grad()
+def remap(config: AttentionConfig, width: int) -> nn.Module:
+    """Return one W_R: a matrix n x n for each head, as a convolution of one position with a group for each head.
+
+    Its weight [width, n, 1, 1] holds head h's matrix [out, in] in rows h n .. (h + 1) n - 1. Without bias.
+    """
+    n = width // config.heads
+    if config.projection == "mf":
+        return MFConv2d(
+            width,
+            width,
+            1,
+            groups=config.heads,
+            bias=False,
+            form=config.form,
+            sign_zero=config.sign_zero,
+            grid=config.grid,
+        )
+    layer = nn.Conv2d(width, width, 1, groups=config.heads, bias=False)
+    layer.weight.normal_(std=REMAP_NOISE)
+    layer.weight += torch.eye(n).repeat(config.heads, 1)[:, :, None, None]
+    return layer
+
+
+def transform(config: AttentionConfig, kind: str, heads: int, n: int, grid: tuple[int, int]) -> nn.Module | None:
+    """Return a transform of heads [N, heads, tokens, n]; that of Walsh-Hadamard is scaled by a power of two.
+
+    For odd log2 n it is sqrt(2) times the orthonormal one, which the projection behind it learns.
+    """
+    if kind == "dct":
+        return DCT(n)
+    if kind == "wht":
+        return WHT(norm="shift")
+    if kind == "dft":
+        return DFTMagnitude(n)
+    if kind == "filterbank":
+        return Filterbank(heads, *grid, normalise=config.normalise_filters)
+    return None
+
+
+def product(config: AttentionConfig, kind: str, transpose_b: bool) -> nn.Module:
+    """Return the product of two activations."""
+    if kind == "dot":
+        return MatMul(transpose_b=transpose_b)
+    return MFMatMul(config.form, config.sign_zero, config.grid, transpose_b=transpose_b)
+
+
+def normaliser(config: AttentionConfig, n: int, causal: bool) -> nn.Module:
+    """Return what makes weights of scores, the factor 1 / sqrt(n) included."""
+    if config.normaliser == "softmax":
+        return Softmax(n**-0.5, config.normaliser_form, causal)
+    return TanhL1(n**-0.5, config.normaliser_form)
+
+
+def hadamard(config: AttentionConfig, width: int) -> tuple[WHT, Affine]:
+    """Return the transform across all heads and its gains, together orthonormal before training.
+
+    The transform is scaled by a power of two; for odd log2 of its length, free gains start at
+    sqrt(1/2), and powers of two at 1.
+    """
+    transformed = WHT(norm="shift", size=config.hadamard_size)
+    length = next_power_of_two(width) if config.hadamard_size == "pad" else width & -width
+    odd = (length.bit_length() - 1) % 2
+    return transformed, Affine(width, config.alpha, 0.5**0.5 if odd and config.alpha == "free" else 1.0)

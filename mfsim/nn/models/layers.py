@@ -1,0 +1,125 @@
+"""What the transformers are built of: norms by name, MLPs by name, one block."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from mfsim.errors import FormatError, did_you_mean
+from mfsim.nn.add import Add
+from mfsim.nn.attention import Attention
+from mfsim.nn.attention.unit import through
+from mfsim.nn.mf_matmul import MFLinear
+from mfsim.nn.mul import Mul
+from mfsim.nn.norms import LayerNorm, RMSNorm, ShiftNorm
+from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d
+from mfsim.nn.wht_layer import WHTLayer
+
+_ROW_NORMS: dict[str, Callable[[int, float], nn.Module]] = {
+    "layer": lambda width, eps: LayerNorm(width, eps),
+    "layer-reciprocal": lambda width, eps: LayerNorm(width, eps, "reciprocal"),
+    "rms": lambda width, eps: RMSNorm(width, eps),
+    "rms-reciprocal": lambda width, eps: RMSNorm(width, eps, "reciprocal"),
+    "shift-l1": lambda width, eps: ShiftNorm(width, "l1"),
+    "shift-l2": lambda width, eps: ShiftNorm(width, "l2"),
+}
+NORMS = (*_ROW_NORMS, "shift-batch", "none")
+"""Norms in front of attention and MLP; shift-batch stands behind every product instead, where it folds."""
+MLPS = ("gelu", "relu", "silu", "swiglu", "mf", "wht", "none")
+"""Dense layers around a nonlinearity; gated; MF layers around a ReLU; a `WHTLayer`; nothing."""
+_NONLINEAR: dict[str, type[nn.Module]] = {"gelu": nn.GELU, "relu": nn.ReLU, "silu": nn.SiLU, "mf": nn.ReLU}
+
+
+def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Raise `FormatError` unless `value` is one of `allowed`."""
+    if value not in allowed:
+        raise FormatError(
+            f"`{name}` must be one of {', '.join(allowed)}, not {value!r}{did_you_mean(str(value), allowed)}"
+        )
+
+
+def make_norm(kind: str, width: int, eps: float = 1e-5) -> nn.Module | None:
+    """Return the norm in front of a part of a block, None where there is none."""
+    check_choice("norm", kind, NORMS)
+    return _ROW_NORMS[kind](width, eps) if kind in _ROW_NORMS else None
+
+
+class SwiGLU(nn.Module):
+    """down(silu(gate(x)) * up(x)), after Shazeer, "GLU Variants Improve Transformer", arXiv 2002.05202."""
+
+    def __init__(self, width: int, hidden: int, bias: bool) -> None:
+        super().__init__()
+        self.gate, self.up = nn.Linear(width, hidden, bias=bias), nn.Linear(width, hidden, bias=bias)
+        self.silu, self.mul = nn.SiLU(), Mul()
+        self.down = nn.Linear(hidden, width, bias=bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the layer's output, of the shape of x."""
+        y: torch.Tensor = self.down(self.mul(self.silu(self.gate(x)), self.up(x)))
+        return y
+
+
+def make_mlp(kind: str, width: int, hidden: int, *, norm: str = "none", bias: bool = True) -> nn.Module | None:
+    """Return the MLP from `width` over `hidden` back to `width`, None for none.
+
+    A WHT-domain layer ("wht") is as wide as its transform, so `hidden` does not touch it; a width that is
+    no power of two is cut into blocks.
+    """
+    check_choice("mlp", kind, MLPS)
+    if kind == "none":
+        return None
+    if kind == "wht":
+        return WHTLayer(width, layout="features", residual=False, size="block", norm=norm == "shift-batch")
+    if kind == "swiglu":
+        return SwiGLU(width, hidden, bias)
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    for number, (inputs, outputs) in enumerate(((width, hidden), (hidden, width)), start=1):
+        own = bias and norm != "shift-batch"
+        linear = MFLinear(inputs, outputs, own) if kind == "mf" else nn.Linear(inputs, outputs, bias=own)
+        layers[f"linear{number}"] = linear
+        if norm == "shift-batch":
+            layers[f"norm{number}"] = ShiftBatchNorm1d(outputs)
+        if number == 1:
+            layers[kind if kind != "mf" else "relu"] = _NONLINEAR[kind]()
+    return nn.Sequential(layers)
+
+
+class Block(nn.Module):
+    """x + attention(norm1(x)), then x + mlp(norm2(x)); without an MLP there is no second norm either.
+
+    Parameters
+    ----------
+    attention : Attention
+    norm : str
+        One of `NORMS`.
+    mlp : module or None
+        As `make_mlp` returns it.
+    residual : bool
+        Whether the inputs are added.
+    """
+
+    def __init__(
+        self, attention: Attention, norm: str, mlp: nn.Module | None, *, eps: float = 1e-5, residual: bool = True
+    ) -> None:
+        super().__init__()
+        self.norm1 = make_norm(norm, attention.width, eps)
+        self.attention = attention
+        self.add1 = Add() if residual else None
+        self.norm2 = make_norm(norm, attention.width, eps) if mlp is not None else None
+        self.mlp = mlp
+        self.add2 = Add() if residual and mlp is not None else None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the block's output, of the shape of x [N, tokens, width]."""
+        return self.behind_attention(x, self.attention(through(self.norm1, x)))
+
+    def behind_attention(self, x: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
+        """Return the block's output for its input and what the attention unit made of it."""
+        x = self.add1(x, attended) if self.add1 is not None else attended
+        if self.mlp is None:
+            return x
+        y = self.mlp(through(self.norm2, x))
+        return self.add2(x, y) if self.add2 is not None else y
