@@ -96,7 +96,7 @@ def train_step(
     ----------
     run : made by `RunFolder.create`.
     model : a name of `mfsim.nn.models`, or package.module:callable.
-    data : digits, fashion-mnist, a folder of IDX files, or an .npz file.
+    data : what `mfsim.data.load` takes.
     settings : by default `Settings()`.
     options : what the model is made with, such as width.
     rules : swap layers of the model before anything else; see `mfsim.convert`.
@@ -338,7 +338,7 @@ def run_network(
     ----------
     folder : the run folder; made where it is missing.
     model : a name of `mfsim.nn.models`, or package.module:callable.
-    data : digits, fashion-mnist, a folder of IDX files, or an .npz file.
+    data : what `mfsim.data.load` takes.
     options : what the model is made with, such as width.
     rules : swap layers of the model before anything else; see `mfsim.convert`.
     settings, recipe : by default 8-bit words and quantization-aware training.

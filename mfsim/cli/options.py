@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+KINDS_OF_DATA = "digits, fashion-mnist, or a path: CIFAR-10, a folder of pictures or of IDX files, an .npz file"
 ModelOptions = Annotated[
     list[str] | None,
     typer.Option(
@@ -22,7 +23,7 @@ ArrayName = Annotated[
 ]
 Data = Annotated[
     str | None,
-    typer.Option(help="digits, fashion-mnist, a folder of IDX files, or an .npz file; default the run's own."),
+    typer.Option(help=f"{KINDS_OF_DATA}; default the run's own."),
 ]
 SplitName = Annotated[Literal["test", "validation", "train"], typer.Option("--split", help="Which images.")]
 Checkpoint = Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mfsim.cli.options import (
+    KINDS_OF_DATA,
     BatchSize,
     Checkpoint,
     Convert,
@@ -28,9 +29,7 @@ RunFolders = Annotated[
 Model = Annotated[
     str | None, typer.Option(help="Instead of a run folder: a model, with --checkpoint and --out.", show_default=False)
 ]
-TrainData = Annotated[
-    str, typer.Option(help="With --model: digits, fashion-mnist, a folder of IDX files, or an .npz file.")
-]
+TrainData = Annotated[str, typer.Option(help=f"With --model: {KINDS_OF_DATA}.")]
 Out = Annotated[pathlib.Path | None, typer.Option(help="With --model: the run folder.", show_default=False)]
 RecipeFile = Annotated[
     pathlib.Path | None, typer.Option(help="A TOML file with bits for each layer; default 8 everywhere.")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mfsim.cli.options import (
+    KINDS_OF_DATA,
     BatchSize,
     Checkpoint,
     Convert,
@@ -23,7 +24,7 @@ from mfsim.cli.session import session
 from mfsim.settings import DEFAULTS, Settings
 
 Model = Annotated[str, typer.Option(help="mf-mlp, mf-cnn, wht-cnn, dense-cnn, or package.module:callable.")]
-TrainData = Annotated[str, typer.Option(help="digits, fashion-mnist, a folder of IDX files, or an .npz file.")]
+TrainData = Annotated[str, typer.Option(help=f"{KINDS_OF_DATA}.")]
 Out = Annotated[pathlib.Path, typer.Option(help="The run folder; it is made where it is missing.")]
 Start = Annotated[
     pathlib.Path | None, typer.Option(help="Weights that training starts from, as safetensors.", show_default=False)

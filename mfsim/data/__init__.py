@@ -1,19 +1,22 @@
-"""Labelled images: digits (the default), Fashion-MNIST, folders of IDX files, `.npz` files."""
+"""Labelled images: digits (the default), Fashion-MNIST, CIFAR-10, folders of pictures or IDX files, `.npz` files."""
 
 from __future__ import annotations
 
 import pathlib
 
+from mfsim.data.cifar import is_cifar, load_cifar10
 from mfsim.data.dataset import Dataset, Split
 from mfsim.data.digits import load_digits
-from mfsim.data.idx import load_fashion_mnist, load_idx_folder
+from mfsim.data.idx import is_idx_folder, load_fashion_mnist, load_idx_folder
 from mfsim.data.npz import load_npz
+from mfsim.data.pictures import folders_in, load_pictures, sized
 from mfsim.errors import DataError, did_you_mean
 
 __all__ = ["DATASETS", "Dataset", "Split", "load"]
 
 DATASETS = {"digits": load_digits, "fashion-mnist": load_fashion_mnist}
 """Data sets with a name."""
+KINDS = "a folder of pictures, CIFAR-10 batches or IDX files, an .npz file or CIFAR-10's archive"
 
 
 def load(spec: str | pathlib.Path) -> Dataset:
@@ -22,7 +25,9 @@ def load(spec: str | pathlib.Path) -> Dataset:
     Parameters
     ----------
     spec : str or path
-        `digits`, `fashion-mnist`, a folder of IDX files, or the path of an `.npz` file.
+        `digits`, `fashion-mnist`, or a path: a folder of CIFAR-10's batches, of pictures by class, or of
+        IDX files; an `.npz` file; CIFAR-10's archive. A size behind a folder of pictures, as in
+        `flowers@32` or `flowers@24x32`, stretches all of them.
 
     Raises
     ------
@@ -31,12 +36,18 @@ def load(spec: str | pathlib.Path) -> Dataset:
     """
     if str(spec) in DATASETS:
         return DATASETS[str(spec)]()
-    path = pathlib.Path(spec)
+    text, size = sized(str(spec))
+    path = pathlib.Path(text)
+    if path.is_dir() and folders_in(path) and not is_cifar(path) and not is_idx_folder(path):
+        return load_pictures(path, size)
+    if size is not None and path.exists():
+        raise DataError(f"only a folder of pictures, one folder for each class, can have a size behind it, not {path}")
     if path.is_dir():
-        return load_idx_folder(path)
+        return load_cifar10(path) if is_cifar(path) else load_idx_folder(path)
     if path.suffix == ".npz":
         return load_npz(path)
+    if is_cifar(path):
+        return load_cifar10(path)
     raise DataError(
-        f"`data` must be {', '.join(DATASETS)}, a folder of IDX files or an .npz file, not {str(spec)!r}"
-        f"{did_you_mean(str(spec), DATASETS)}"
+        f"`data` must be {', '.join(DATASETS)}, {KINDS}, not {str(spec)!r}{did_you_mean(str(spec), DATASETS)}"
     )

@@ -100,23 +100,31 @@ def stratified(labels: np.ndarray, count: int, seed: int = 0) -> tuple[np.ndarra
 
 
 def from_arrays(
-    name: str, images: np.ndarray, labels: np.ndarray, test: Split | None = None, tests: int = 0, validation: int = 0
+    name: str,
+    images: np.ndarray,
+    labels: np.ndarray,
+    test: Split | None = None,
+    tests: int = 0,
+    validation: int = 0,
+    validated: Split | None = None,
 ) -> Dataset:
     """Return a data set whose missing splits are taken, stratified, from `images` and `labels`.
 
-    Without `test`, `tests` images (default a fifth) are split off first; then `validation` images
-    (default a tenth of the rest) for the validation split.
+    Without `test`, `tests` images (default a fifth) are split off first; then, without `validated`,
+    `validation` images (default a tenth of the rest) for the validation split.
     """
     if test is None:
         rest, chosen = stratified(labels, tests or max(1, len(labels) // 5))
         test = Split(images[chosen], labels[chosen])
         images, labels = images[rest], labels[rest]
-    rest, chosen = stratified(labels, validation or max(1, len(labels) // 10), seed=1)
+    if validated is None:
+        rest, chosen = stratified(labels, validation or max(1, len(labels) // 10), seed=1)
+        validated = Split(images[chosen], labels[chosen])
+        images, labels = images[rest], labels[rest]
     if test.images.shape[1:] != images.shape[1:]:
         raise DataError(
             f"`{name}` has test images of shape {test.images.shape[1:]} and training images of {images.shape[1:]}"
         )
-    classes = int(max(labels.max(), test.labels.max())) + 1
-    train, validated = Split(images[rest], labels[rest]), Split(images[chosen], labels[chosen])
+    classes = int(max(split.max() for split in (labels, validated.labels, test.labels))) + 1
     channels, height, width = (int(n) for n in images.shape[1:])
-    return Dataset(name, train, validated, test, classes, (channels, height, width))
+    return Dataset(name, Split(images, labels), validated, test, classes, (channels, height, width))

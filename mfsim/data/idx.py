@@ -78,6 +78,11 @@ def _read_split(folder: pathlib.Path, parts: tuple[str, ...]) -> Split:
     return Split(images, as_labels(read_idx(labels_path), len(images), str(labels_path)))
 
 
+def is_idx_folder(folder: pathlib.Path) -> bool:
+    """Whether `folder` has a file that is named like one of IDX images."""
+    return any("images" in path.name and path.is_file() for path in folder.iterdir())
+
+
 def load_idx_folder(folder: str | pathlib.Path, name: str = "") -> Dataset:
     """Return the data set of a folder with the four files of MNIST.
 

@@ -58,7 +58,7 @@ def test_a_model_that_is_no_network(model, tmp_path):
 def test_unknown_data(tmp_path):
     refused(
         train("tests.cli.networks:small", tmp_path / "run", "--data", "digit"),
-        "`data` must be digits, fashion-mnist, a folder of IDX files or an .npz file, not 'digit'; did you mean `digits`?",
+        "`data` must be digits, fashion-mnist, a folder of pictures, CIFAR-10 batches or IDX files, an .npz file or CIFAR-10's archive, not 'digit'; did you mean `digits`?",
     )
 
 

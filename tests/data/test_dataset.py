@@ -114,7 +114,7 @@ def test_first_takes_a_part():
         ),
         (
             lambda: data.load("digit"),
-            "`data` must be digits, fashion-mnist, a folder of IDX files or an .npz file, not 'digit'; "
+            "`data` must be digits, fashion-mnist, a folder of pictures, CIFAR-10 batches or IDX files, an .npz file or CIFAR-10's archive, not 'digit'; "
             "did you mean `digits`?",
         ),
     ],

@@ -23,6 +23,7 @@ ALLOWED = {
     "numba": {"mfsim/kernels"},
     "llvmlite": {"mfsim/kernels"},
     "mpmath": {"mfsim/derived"},
+    "PIL": {"mfsim/data"},
     "sklearn": {"mfsim/data"},
     "typer": {"mfsim/cli"},
     "rich": {"mfsim/cli"},
