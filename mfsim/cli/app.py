@@ -7,7 +7,22 @@ from typing import Annotated
 import typer
 
 from mfsim import __version__
-from mfsim.cli import check, cim, compile, convert, count, demo, export, ops, quantize, report, rtl, simulate, train, widths
+from mfsim.cli import (
+    check,
+    cim,
+    compile,
+    convert,
+    count,
+    demo,
+    export,
+    ops,
+    quantize,
+    report,
+    rtl,
+    simulate,
+    train,
+    widths,
+)
 
 app = typer.Typer(
     name="mfsim",

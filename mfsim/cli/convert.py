@@ -19,14 +19,14 @@ InputShape = Annotated[
 Classes = Annotated[int, typer.Option(min=2, help="What the model is made with, if it takes them.")]
 Weights = Annotated[
     pathlib.Path | None,
-    typer.Option("--checkpoint", help="Weights of the model before it is converted, as safetensors.", show_default=False),
+    typer.Option(
+        "--checkpoint", help="Weights of the model before it is converted, as safetensors.", show_default=False
+    ),
 ]
 Out = Annotated[
     pathlib.Path | None,
     typer.Option(help="File for the converted weights, for `mfsim train --start`.", show_default=False),
 ]
-UNKNOWN_SHAPE = (1, 8, 8)
-"""What a model that takes a shape is made for if none is given."""
 
 
 def command(
@@ -44,32 +44,30 @@ def command(
     """Show what rules make of each layer of a model; `mfsim train --convert` trains the result."""
     shape = _shape(input_shape) if input_shape is not None else None
     with session(json, debug) as shown:
-        import torch
-
-        from mfsim.conversion import Rules, convert
+        from mfsim.conversion import Rules
+        from mfsim.conversion.named import convert_named
         from mfsim.conversion.report import notes
-        from mfsim.nn import models
-        from mfsim.nn.checkpoint import load_checkpoint, save_checkpoint
 
         chosen = Rules.from_toml(rules)
-        network = models.create(model, shape or UNKNOWN_SHAPE, classes, seed=seed, **model_options(option))
-        if checkpoint is not None:
-            load_checkpoint(network, checkpoint)
-        example = torch.zeros(2, *shape) if shape is not None else None
-        conversion = convert(network, chosen, example=example, seed=seed)
+        conversion = convert_named(
+            model,
+            chosen,
+            input_shape=shape,
+            classes=classes,
+            options=model_options(option),
+            seed=seed,
+            checkpoint=checkpoint,
+            out=out,
+        )
         shown.result(model=model, rules=chosen.to_list(), **conversion.to_json())
         shown.table(
             "Converted",
             ("layer", "was", "became", "parameters before", "after", "kept"),
-            [
-                (c.layer, c.was, c.became, c.parameters_before, c.parameters_after, notes(c))
-                for c in conversion.changes
-            ],
+            [(c.layer, c.was, c.became, c.parameters_before, c.parameters_after, notes(c)) for c in conversion.changes],
         )
         shown.listing(conversion.listings()[1], "Left as they are")
         shown.say(conversion.summary())
         if out is not None:
-            save_checkpoint(conversion.model, out)
             shown.result(checkpoint=str(out))
             shown.say(f"next: mfsim train --model {model} --convert {rules} --start {out}")
 

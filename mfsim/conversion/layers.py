@@ -124,7 +124,8 @@ def _shift_norm(kind: type[ShiftBatchNorm1d], layer: Any) -> Made:
     new = kind(layer.num_features, layer.eps, layer.momentum).to(layer.running_mean)
     new.running_mean.copy_(layer.running_mean)
     new.running_var.copy_(layer.running_var)
-    kept, note = ("mean", "variance"), ""
+    kept: tuple[str, ...] = ("mean", "variance")
+    note = ""
     if layer.affine:
         kept += ("offset", "gain to the nearest 2^k")
         new.offset.copy_(layer.bias)
@@ -132,7 +133,9 @@ def _shift_norm(kind: type[ShiftBatchNorm1d], layer: Any) -> Made:
         new.log_gain.copy_(torch.log2(layer.weight.abs().clamp_min(least)).clamp(-30, 30))
         negative, zero = int((layer.weight < 0).sum()), int((layer.weight == 0).sum())
         notes = [
-            f"{count} {what}" for count, what in ((negative, "negative gains made positive"), (zero, "gains of 0")) if count
+            f"{count} {what}"
+            for count, what in ((negative, "negative gains made positive"), (zero, "gains of 0"))
+            if count
         ]
         note = ", ".join(notes)
     new.store_gain()

@@ -86,9 +86,7 @@ class Conversion:
         ]
         lines = aligned(("layer", "was", "became", "parameters", "kept"), rows)
         lines += ["", "left as they are:"]
-        lines += aligned(
-            ("layer", "class", "parameters"), [(e.layer, e.kind, f"{e.parameters:,}") for e in self.left]
-        )
+        lines += aligned(("layer", "class", "parameters"), [(e.layer, e.kind, f"{e.parameters:,}") for e in self.left])
         return "\n".join((*lines, "", self.summary()))
 
     def summary(self) -> str:
@@ -110,7 +108,8 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return rows under columns, padded with spaces."""
     widths = [max(len(row[k]) for row in (columns, *rows)) for k in range(len(columns))]
     return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (columns, *rows)
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (columns, *rows)
     ]
 
 
