@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mfsim.export.integer_bodies.aligned import (
-    MIN,
     CONVOLUTION_ALIGNED_EXTRA,
+    MIN,
     convolution_aligned_inputs,
     convolution_text,
 )

@@ -84,6 +84,8 @@ class Technology:
         if primitive == "mul":
             anchors = tuple((bits * bits, pj) for bits, pj in self.multiplications)
             return _on_line(anchors, widest * least, [n for n, _ in anchors] if widest == least else [])
+        if primitive == "shift" and len(widths) == 2:
+            return Cost(GATES["select"][0] * widths[0] * widths[1] * self.pj_per_ff, "estimate")
         if primitive in GATES:
             return Cost(GATES[primitive][0] * widest * self.pj_per_ff, "estimate")
         if primitive == "lut":
@@ -112,6 +114,11 @@ class Technology:
         return [
             *table,
             *gates,
+            (
+                "shift by data",
+                "as select, for each bit of the distance",
+                "barrel shifter: a multiplexer a bit and stage",
+            ),
             ("div, sqrt", f"{STEP:.4g} fF a bit and step, estimate", "restoring: an adder and a multiplexer"),
             ("1 fF of gates", f"{self.pj_per_ff:.4g} pJ", "one-bit adder of 4.2 fF = an eighth of the 8-bit addition"),
             ("lut", f"{self.read_pj_per_bit:.4g} pJ a bit, estimate", f"8 KB SRAM, 64 bits in 10 pJ: {self.name}"),

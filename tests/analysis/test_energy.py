@@ -47,6 +47,11 @@ def test_gates_are_scaled_to_the_8_bit_addition():
     assert TABLE.cost("abs", (8,)).basis == "estimate"
 
 
+def test_a_shift_by_data_takes_a_multiplexer_for_each_bit_and_stage():
+    """A multiplexer is 3 * 0.7 fF; 8 bits moved by a distance of 3 bits are 24 of them, 50.4 of 33.6 fF."""
+    assert TABLE.cost("shift", (8, 3)).pj == pytest.approx(0.03 * 50.4 / 33.6, rel=1e-12), "decimal figures"
+
+
 def test_every_primitive_has_a_cost():
     from mfsim.analysis.count import PRIMITIVES
 

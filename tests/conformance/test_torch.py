@@ -14,7 +14,8 @@ from torch.nn import functional as F
 
 from mfsim import ops
 from mfsim.export.exactness import largest_sum
-from mfsim.nn import aligned, functional
+from mfsim.nn import aligned, functional, power_weights
+from mfsim.nn.integer import norms
 from mfsim.nn.signs import hard_sign
 from mfsim.quant.quantizers import ActivationQuant
 from tests.bits import assert_bit_equal
@@ -45,7 +46,7 @@ def _biased(y, bias, view=()):
     return y + bias[0].reshape(-1, *view) if bias else y
 
 
-def _aligned_conv2d(convolve):
+def _convolution(convolve):
     def form(a, tensors, x, w, *bias):
         y = convolve(x, w, stride=a["strides"], padding=a["pads"], dilation=a["dilations"], groups=a["groups"])
         return _biased(y, bias, (1, 1))
@@ -125,29 +126,46 @@ def _table(a, tensors, x, entries):
     return functional.table(x, 2.0 ** tensors[0].scale.exponent, codes, a["first"], 2.0 ** tensors[1].scale.exponent)
 
 
+def _root_norm(function):
+    def run(a, tensors, x, gamma, *beta):
+        scales = [2.0**tensor.scale.exponent for tensor in tensors[:2]]
+        integers = [torch.tensor(a["eps"]), torch.tensor(1 << a["guard"])]
+        recip_one = torch.tensor(1 << a["reciprocal"]) if "reciprocal" in a else None
+        return function(x, scales[0], gamma, scales[1], *beta, *integers, 2.0 ** -a["fraction"], recip_one)
+
+    return run
+
+
 FORMS = {
     "abs": lambda a, tensors, x: x.abs(),
     "accumulator": _accumulator,
     "add": lambda a, tensors, x, y: x + y,
-    "adder_conv2d": _aligned_conv2d(aligned.adder_conv2d),
+    "adder_conv2d": _convolution(aligned.adder_conv2d),
     "adder_matmul": lambda a, tensors, x, w, *bias: _biased(aligned.adder_matmul(x, w), bias),
     "clip": _clip,
     "concat": lambda a, tensors, *parts: torch.cat(parts, a["axis"]),
     "conv2d": _conv2d,
     "flatten": lambda a, tensors, x: x.flatten(1) if x.ndim > 1 else "no axis to flatten",
+    "layer_norm": _root_norm(norms.layer_norm),
+    "layer_norm_recip": _root_norm(norms.layer_norm),
     "matmul": lambda a, tensors, x, w, *bias: _biased(x @ w, bias),
     "max_pool2d": _max_pool2d,
     "mf_conv2d": _mf_conv2d,
     "mf_matmul": lambda a, tensors, x, w, *bias: _biased(functional.mf_matmul(x, w, **_mf(a)), bias),
     "mf_mul": lambda a, tensors, x, w: functional.mf_mul(x, w, **_mf(a)),
-    "min_conv2d": _aligned_conv2d(aligned.min_conv2d),
+    "min_conv2d": _convolution(aligned.min_conv2d),
     "min_matmul": lambda a, tensors, x, w, *bias: _biased(aligned.min_matmul(x, w), bias),
+    "mul": lambda a, tensors, x, w: x * w,
     "neg": lambda a, tensors, x: -x,
     "pad": _pad,
     "relu": lambda a, tensors, x: F.relu(x),
     "requantize": _requantize,
     "reshape": lambda a, tensors, x: x.reshape(len(x), *a["shape"]),
+    "rms_norm": _root_norm(norms.rms_norm),
+    "rms_norm_recip": _root_norm(norms.rms_norm),
     "shift": _shift,
+    "shift_conv2d": _convolution(power_weights.shift_conv2d),
+    "shift_matmul": lambda a, tensors, x, w, *bias: _biased(power_weights.shift_matmul(x, w), bias),
     "sign": lambda a, tensors, x: hard_sign(x, a["sign_zero"]),
     "slice": _slice,
     "soft_threshold": _soft_threshold,
