@@ -22,6 +22,7 @@ _PUBLIC = {
         "CountError",
         "DataError",
         "ExportError",
+        "FailedPointsError",
         "FormatError",
         "MfsimError",
         "ModelError",

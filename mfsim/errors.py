@@ -59,6 +59,10 @@ class ConversionError(MfsimError, ValueError):
     """Rules for a conversion say something that cannot be done."""
 
 
+class FailedPointsError(SweepError):
+    """Points of a sweep have failed; the others are finished."""
+
+
 class ArrayError(MfsimError, ValueError):
     """A description of an in-memory-compute array says something that cannot be built."""
 

@@ -22,7 +22,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from mfsim.errors import CountError, MfsimError, ParityError
+from mfsim.errors import CountError, FailedPointsError, MfsimError, ParityError
 
 if TYPE_CHECKING:
     from mfsim.analysis.listing import Listing
@@ -148,7 +148,7 @@ def shown(cell: object) -> str:
 def failure(error: BaseException) -> tuple[str, int]:
     """Return the sentence and the exit status for an error."""
     sentence = " ".join(str(error).split())
-    if isinstance(error, (CountError, ParityError)):
+    if isinstance(error, (CountError, FailedPointsError, ParityError)):
         return sentence, 1
     if isinstance(error, MfsimError):
         return sentence, 2

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mfsim.report import contents
 from mfsim.report.result import NetworkResult
+from mfsim.report.sweeps import sweep_table
 from mfsim.report.tables import markdown_text, to_markdown
 
 
@@ -16,7 +17,8 @@ def markdown(networks: Sequence[NetworkResult], title: str, version: str) -> str
         parts.append(f"## {markdown_text(network.name)}\n")
         if network.not_free_because:
             parts.append(f"Not multiplication-free: {markdown_text(network.not_free_because)}.\n")
-        parts += [to_markdown(table) for table in contents.network_tables(network)]
+        tables = [*contents.network_tables(network), *(sweep_table(sweep) for sweep in network.sweeps)]
+        parts += [to_markdown(table) for table in tables]
         for section, entries in network.info.items():
             lines = [f"- {markdown_text(key)}: {markdown_text(value)}" for key, value in entries.items()]
             parts.append(f"**{markdown_text(section)}**\n\n" + "\n".join(lines) + "\n")

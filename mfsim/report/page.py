@@ -10,6 +10,8 @@ from mfsim.report.figures import MINUS, counted, data_size, integer, percent
 from mfsim.report.markup import Html, join, sentence, tag
 from mfsim.report.result import NetworkResult
 from mfsim.report.style import SCRIPT, STYLE
+from mfsim.report.sweeps import METHOD as SWEEP_METHOD
+from mfsim.report.sweeps import section as sweeps_section
 from mfsim.report.tables import folded, to_html
 
 METHOD = (
@@ -133,6 +135,7 @@ def _network(network: NetworkResult, anchor: str) -> Html:
         tag("div", pictures.bits(anchor, rows), pictures.errors(anchor, rows), class_="pair"),
         to_html(first),
         *(folded(table) for table in others),
+        sweeps_section(anchor, network.sweeps),
         _texts(network),
         id=anchor,
     )
@@ -160,7 +163,11 @@ def _entries(entries: Mapping[str, str]) -> Html:
 
 def _more_method(networks: Sequence[NetworkResult]) -> list[str]:
     energy, arrays = CIM_METHOD
-    shown = [(energy, any(n.energy or n.cim for n in networks)), (arrays, any(n.cim for n in networks))]
+    shown = [
+        (energy, any(n.energy or n.cim for n in networks)),
+        (arrays, any(n.cim for n in networks)),
+        (SWEEP_METHOD, any(n.sweeps for n in networks)),
+    ]
     return [paragraph for paragraph, wanted in shown if wanted]
 
 

@@ -12,6 +12,7 @@ from mfsim.analysis.error import ErrorReport
 from mfsim.analysis.layers import LayerReport
 from mfsim.analysis.listing import Cell, Listing
 from mfsim.analysis.memory import MemoryReport
+from mfsim.analysis.sweeps import SweepReport, sweeps_listing
 from mfsim.analysis.widths import WidthReport
 from mfsim.cim import CimReport
 from mfsim.errors import CountError, DataError, did_you_mean
@@ -51,6 +52,7 @@ class NetworkResult:
     info : sections of texts, such as {"Training": {"epochs": "12"}, "Data": {...}, "Tools": {...}}.
     recipe : the quantization recipe as text.
     energy, cim : energy in digital logic, and the network on in-memory-compute arrays; either may be missing.
+    sweeps : with different names.
     """
 
     name: str
@@ -65,6 +67,7 @@ class NetworkResult:
     recipe: str = ""
     energy: EnergyReport | None = None
     cim: CimReport | None = None
+    sweeps: tuple[SweepReport, ...] = ()
 
     def __post_init__(self) -> None:
         for stage, value in self.accuracy.items():
@@ -109,7 +112,8 @@ class NetworkResult:
         errors = self.errors.listings() if self.errors is not None else []
         parts = [self.layers.listings(), self.counts.listings(), self.words.listings(), self.memory.listings(), errors]
         parts += [extra.listings() for extra in (self.energy, self.cim) if extra is not None]
-        return [parity, *(listing for part in parts for listing in part)]
+        sweeps = [sweeps_listing(self.sweeps)] if self.sweeps else []
+        return [parity, *(listing for part in parts for listing in part), *sweeps]
 
     def to_json(self) -> dict[str, object]:
         """Return the network as an entry of `networks` in report.json."""
@@ -132,6 +136,7 @@ class NetworkResult:
             "errors": self.errors.to_json()["errors"] if self.errors is not None else None,
             "energy": self.energy.to_json() if self.energy is not None else None,
             "cim": self.cim.to_json() if self.cim is not None else None,
+            "sweeps": [sweep.to_json() for sweep in self.sweeps],
             "info": {section: dict(entries) for section, entries in self.info.items()},
             "recipe": self.recipe,
         }

@@ -58,6 +58,9 @@ figcaption{display:flex;flex-direction:column}
 .cmp{fill:var(--cmp);background:var(--cmp)}.shift{fill:var(--shift);background:var(--shift)}.lut{fill:var(--lut);background:var(--lut)}
 .other{fill:var(--other);background:var(--other)}.proved{fill:var(--proved);background:var(--proved);stroke:var(--observed);box-shadow:inset 0 0 0 1px var(--observed)}
 .observed,.ratio{fill:var(--observed);background:var(--observed)}.exact{fill:var(--exact);background:var(--exact)}
+.curve line{stroke-width:2}.level{stroke:var(--soft);stroke-dasharray:5 4}.curve circle{stroke:var(--card)}
+.curve.add{stroke:var(--add)}.curve.cmp{stroke:var(--cmp)}.curve.lut{stroke:var(--lut)}.curve.other{stroke:var(--other)}
+.curve.shift{stroke:var(--shift)}.curve.sign{stroke:var(--sign)}
 .scroll{overflow-x:auto;margin:0 0 1rem}
 table{border-collapse:collapse;width:100%;font-size:.86rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;font-weight:600;padding:.8rem .75rem .5rem;font-size:.95rem}
