@@ -156,8 +156,8 @@ class AttentionConfig:
                 f"`chain` {self.chain} needs `query` projection and keys of their own, "
                 f"not `query` {self.query} and `key` {self.key}"
             )
-        if self.chain_relu and self.chain < 2:
-            raise UnsupportedOpError(f"`chain_relu` needs a `chain` of at least 2, not {self.chain}")
+        if self.chain_relu and not self.chain:
+            raise UnsupportedOpError("`chain_relu` needs a `chain` of at least 1, not 0")
         if self.groups != self.heads:
             whole = {"key": ("query", "input"), "value": ("mf", "input")}
             for name, kinds in whole.items():

@@ -14,21 +14,28 @@ import torch
 from torch import nn
 
 from mfsim.errors import MfsimError, ModelError, ShapeError, UnsupportedOpError, did_you_mean
-from mfsim.nn.models import dense_cnn, mf_cnn, mf_mlp, min_transformer, vit, wht_cnn
+from mfsim.nn.models import decoder, dense_cnn, htma_resnet, mf_cnn, mf_mlp, min_transformer, vit, wht_cnn
 
 BUILDERS: dict[str, Callable[..., nn.Module]] = {
     "mf-mlp": mf_mlp.build,
     "mf-cnn": mf_cnn.build,
     "wht-cnn": wht_cnn.build,
     "dense-cnn": dense_cnn.build,
+    "htma-resnet20": htma_resnet.build,
     "mini-vit": vit.build_mini,
     "compact-vit": vit.build_compact,
     "mf-vit": vit.build_mf,
     "min-transformer": min_transformer.build,
+    "nano-gpt": decoder.build_nano,
+    "gpt2-12": decoder.build_gpt2,
+    "gpt2-36": decoder.build_gpt2_36,
+    "qwen2-1.5b": decoder.build_qwen2,
 }
 NAMES = tuple(BUILDERS)
 """The built-in networks."""
-IMAGE_NAMES = NAMES
+TOKEN_NAMES = ("nano-gpt", "gpt2-12", "gpt2-36", "qwen2-1.5b")
+"""Those that take token ids."""
+IMAGE_NAMES = tuple(name for name in NAMES if name not in TOKEN_NAMES)
 """Those that take images."""
 
 
