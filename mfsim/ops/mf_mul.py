@@ -13,9 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from mfsim.errors import ShapeError
 from mfsim.formats import Format, Range, Scale
-from mfsim.ops.bounds import Operands, mf_bounds
+from mfsim.ops.bounds import mf_bounds
+from mfsim.ops.mul import check_operands, element_operands, element_range, range_axis
 from mfsim.ops.op import Case, Inference, Op, activation, constant, result
 from mfsim.ops.products import (
     FORMS,
@@ -30,45 +30,13 @@ from mfsim.ops.products import (
 )
 
 
-def _sample(tensor, bounds, shape):
-    """Return bounds of `tensor` as an int64 array that broadcasts to `shape`, one sample of x."""
-    if tensor.is_constant:
-        return np.broadcast_to(tensor.codes, shape)
-    axis = tensor.range.axis
-    view = [1] * len(shape)
-    if axis is not None:
-        view[axis - 1] = -1
-    return np.array(bounds, dtype=np.int64).reshape(view)
-
-
-def _check(x, w):
-    if not w.is_constant:
-        if w.shape != x.shape:
-            raise ShapeError(f"x and a dynamic w must have one shape, not {x.shape} and {w.shape}")
-        return
-    try:
-        fits = np.broadcast_shapes(w.shape, x.shape[1:]) == x.shape[1:]
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ShapeError(f"a constant w must broadcast to one sample {x.shape[1:]} of x, not have the shape {w.shape}")
-
-
 def infer(tensors, attributes):
     x, w = tensors
-    _check(x, w)
-    axis = x.range.axis if x.range.axis is not None else w.range.axis if not w.is_constant else None
+    check_operands(x, w)
     scale = joined_scale(x.scale, w.scale, attributes, len(x.shape) - 1)
-    sample = x.shape[1:]
-    ends = [_sample(t, end, sample) for t in (x, w) for end in (t.range.lo, t.range.hi)]
-    shape = np.broadcast_shapes(*(end.shape for end in ends))
-    parts = mf_bounds(Operands(*(np.broadcast_to(end, shape).reshape(1, -1) for end in ends)), attributes)
-    lo, hi = (bound.reshape(shape) for bound in (parts[2].lo, parts[2].hi))
-    if axis is None:
-        range_ = Range.of(lo.min(), hi.max())
-    else:
-        others = tuple(k for k in range(len(shape)) if k != axis - 1)
-        range_ = Range(tuple(lo.min(axis=others)), tuple(hi.max(axis=others)), axis)
+    operands, shape = element_operands(x, w)
+    parts = mf_bounds(operands, attributes)
+    range_ = element_range(parts[2].lo, parts[2].hi, shape, range_axis(x, w))
     words = mf_words(parts, None, attributes)
     return Inference((result(x.shape, range_, scale, "the result of mf_mul"),), words, tight=True)
 

@@ -108,34 +108,27 @@ def nonlinear_layers(model: nn.Module) -> list[tuple[str, QuantNonlinear]]:
 
 
 def _calibrate_pair(layer: QuantPair, words: LayerRecipe, a: Observed, b: Observed) -> None:
-    if layer.one_scale:
-        a = b = a.joined(b)
+    """Give each operand its scale; where they share one, the coarser of both."""
     pair = (layer.a_quant, layer.b_quant)
-    if not isinstance(layer, QuantMFMatMul):
-        for quantizer, found in zip(pair, (a, b), strict=True):
-            set_scale(quantizer, found, words.calibration)
-        return
     for quantizer, found, other in zip(pair, (a, b), (b, a), strict=True):
-        set_scale(
-            quantizer,
-            found,
-            words.calibration,
-            partner=Partner(float(np.mean(other.values**2)), layer.sign_zero),
-        )
-    scales = [quantizer.scale for quantizer in pair]
-    coarser = torch.maximum(*scales)
-    octaves = 0 if layer.one_scale else _room(a.shape[-1], [quantizer.bits - quantizer.signed for quantizer in pair])
-    for scale in scales:
-        scale.copy_(torch.maximum(scale, coarser * 2.0**-octaves))
+        mf = isinstance(layer, QuantMFMatMul)
+        partner = Partner(float(np.mean(other.values**2)), layer.sign_zero) if mf else None
+        set_scale(quantizer, found, words.calibration, partner=partner)
+    coarser = torch.maximum(*(quantizer.scale for quantizer in pair))
+    finest = coarser
+    if not layer.one_scale:
+        finest = coarser * 2.0 ** -_room(a.shape[-1], pair) if isinstance(layer, QuantMFMatMul) else coarser * 0
+    for quantizer in pair:
+        quantizer.scale.copy_(torch.maximum(quantizer.scale, finest))
 
 
-def _room(terms: int, bits: list[int]) -> int:
+def _room(terms: int, pair: tuple[ActivationQuant, ActivationQuant]) -> int:
     """Return by how many octaves one operand of an MF product of activations may be finer than the other.
 
     The coarser one is shifted by as much onto the joined grid, where float32 holds sums up to 2**24.
     """
-    room = (1 << 24) // terms - (1 << max(bits))
-    return max(room // (1 << max(bits)), 1).bit_length() - 1
+    largest = 1 << max(quantizer.bits - int(quantizer.signed) for quantizer in pair)
+    return max(((1 << 24) // terms - largest) // largest, 1).bit_length() - 1
 
 
 def _calibrate_product(layer: QuantProduct, words: LayerRecipe, found: Observed) -> None:

@@ -56,11 +56,6 @@ class Observed:
         """The largest magnitude seen."""
         return max(-self.low, self.high, 0.0)
 
-    def joined(self, other: Observed) -> Observed:
-        """Return what both places have taken, for one scale that serves both."""
-        low, high = min(self.low, other.low), max(self.high, other.high)
-        return Observed(low, high, self.finite and other.finite, [*self.parts, *other.parts], self.shape)
-
 
 def as_inputs(images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
     """Return the inputs of a network as a tuple of finite tensors with equally many samples; a `DataError` otherwise."""

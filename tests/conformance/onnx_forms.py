@@ -250,6 +250,7 @@ FORMS = {
     "min_conv2d": _product("MinConv", MFSIM, *WINDOW),
     "min_matmul": _product("MinMatMul", MFSIM),
     "mul": _plain("Mul"),
+    "mul": _plain("Mul"),
     "neg": _plain("Neg"),
     "pad": _pad,
     "relu": _plain("Relu"),

@@ -156,6 +156,7 @@ FORMS = {
     "min_conv2d": _convolution(aligned.min_conv2d),
     "min_matmul": lambda a, tensors, x, w, *bias: _biased(aligned.min_matmul(x, w), bias),
     "mul": lambda a, tensors, x, w: x * w,
+    "mul": lambda a, tensors, x, w: x * w,
     "neg": lambda a, tensors, x: -x,
     "pad": _pad,
     "relu": lambda a, tensors, x: F.relu(x),

@@ -70,5 +70,3 @@ def test_every_input_of_a_layer_and_its_result_are_places_of_their_own():
     seen, outputs, entrances = observe(Two(), (images,), places)
     assert [(s.low, s.high, s.shape) for s in seen.values()] == [(0, 11, (3, 2)), (1, 12, (3, 2)), (2, 242, (3, 3))]
     assert (outputs[0].high, entrances[0].high) == (242, 11)
-    both = seen["a"].joined(seen["b"])
-    assert (both.low, both.high, len(both.values)) == (0, 12, 24)

@@ -1,4 +1,4 @@
-"""Shift, and Mul and Div by constants: a change of scale, nothing is computed.
+"""Shift, and Div (for mul.py also Mul) by constants: a change of scale, nothing is computed.
 
 In the dialect the constants are positive powers of two; in files of others any numbers but 0.
 """
@@ -20,9 +20,7 @@ def shift(lowering: Lowering, node: FileNode) -> None:
     k = 1 if node.op == "Mul" and not lowering.is_activation(node, 0) else 0
     x = lowering.tensor(node, k)
     if lowering.is_activation(node, 1 - k):
-        raise UnsupportedOpError(
-            "two activations are multiplied or divided; the MF operator (org.mfsim::MFMul) needs no multiplication"
-        )
+        raise UnsupportedOpError("two activations are divided, which no op of the program does")
     gain, axis = along_axis(lowering.array(node, 1 - k, "the gain"), x.shape, "the gain")
     if not lowering.strict:
         gains = gain.astype(np.float64)
@@ -34,4 +32,4 @@ def shift(lowering: Lowering, node: FileNode) -> None:
     lowering.emit(node, "shift", [x.name], {"exponents": tuple(int(e) for e in exponents), "axis": axis})
 
 
-RULES = {("org.mfsim", "Shift"): shift, ("", "Mul"): shift, ("", "Div"): shift}
+RULES = {("org.mfsim", "Shift"): shift, ("", "Div"): shift}
