@@ -13,6 +13,7 @@ import pytest
 from mfsim.report import write_report
 from tests.analysis.programs import mixed, residual
 from tests.report.networks import result
+from tests.report.sweeps import product, sensitivity
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 OPTIONS = [
@@ -63,7 +64,11 @@ def needs_browser() -> str:
 @pytest.mark.parametrize("width", [1280, 390])
 def test_report_in_a_browser(tmp_path, width):
     browser = needs_browser()
-    page = write_report([result("free", residual()), result("dense", mixed())], tmp_path / "report", "Two networks")
+    page = write_report(
+        [result("free", residual(), sweeps=(product(), sensitivity())), result("dense", mixed())],
+        tmp_path / "report",
+        "Two networks",
+    )
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("<head>", "<head>" + MEASURE, 1), encoding="utf-8")
     done = subprocess.run(
