@@ -1,14 +1,33 @@
-"""`mfsim count`: the operations of one sample."""
+"""`mfsim count`: the operations of one sample, of a quantized network or of a float one."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import pathlib
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mfsim.cli.options import Debug, Json, Target
-from mfsim.cli.session import session
+from mfsim.cli.options import Debug, Json, ModelOptions, model_options
+from mfsim.cli.session import Session, session
 
+if TYPE_CHECKING:
+    from mfsim.analysis import CountReport
+
+Subject = Annotated[
+    str,
+    typer.Argument(
+        help="A run folder, a quantized model.onnx, an integer.onnx; or a float model, with --input: its name or package.module:callable."
+    ),
+]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="SHAPE",
+        help="An input of a float model, such as 3x32x32, or 128:int for tokens; repeated for several.",
+    ),
+]
+Classes = Annotated[int, typer.Option(min=2, help="Classes that a float model is made for.")]
 Rule = Annotated[Literal["full", "paper"], typer.Option(help="Count everything, or multiplications as papers do.")]
 Strict = Annotated[
     bool,
@@ -18,7 +37,10 @@ Allow = Annotated[bool, typer.Option("--allow-uncounted", help="List what cannot
 
 
 def command(
-    target: Target,
+    target: Subject,
+    inputs: Inputs = None,
+    option: ModelOptions = None,
+    classes: Classes = 10,
     rule: Rule = "full",
     strict: Strict = False,
     allow_uncounted: Allow = False,
@@ -26,25 +48,62 @@ def command(
     debug: Debug = False,
 ) -> None:
     """Count the operations of one sample, by layer and primitive, with operand widths."""
+    options = model_options(option)
+    if not inputs and options:
+        raise typer.BadParameter("`--option` is for float models, which need `--input`")
+    if inputs and strict:
+        raise typer.BadParameter("`--strict-multiplication-free` proves it of integers; quantize the float model first")
     with session(json, debug) as out:
-        from mfsim.analysis import count, memory, strict_multiplication_free
-        from mfsim.run import RunFolder, load_program
+        if inputs:
+            _count_module(out, target, inputs, options, classes, rule, allow_uncounted)
+        else:
+            _count_program(out, pathlib.Path(target), rule, strict, allow_uncounted)
 
-        program = load_program(target)
-        report = count(program, rule, allow_uncounted)
-        if target.is_dir():
-            RunFolder.open(target).write("count.json", report.to_json())
-        out.result(**report.to_json(), memory=memory(program).summary(), multiplication_free=False)
-        listings = {listing.name: listing for listing in report.listings()}
-        out.listing(listings["operations_by_layer"], "Operations of one sample, by layer")
-        out.listing(listings["operations_by_width"], "By operand widths, in bits")
-        for name in ("operations_offline", "multiplications", "tables", "uncounted"):
-            if listings[name].rows:
-                out.listing(listings[name])
-        out.say(
-            f"{report.total:,} operations for one sample, {sum(r.count for r in report.multiplications()):,} multiplications"
-        )
-        if strict:
-            strict_multiplication_free(report if rule == "full" else program)
-            out.result(multiplication_free=True)
-            out.say("multiplication-free: no mul, div or sqrt between input and output codes", "green")
+
+def _count_program(out: Session, target: pathlib.Path, rule: str, strict: bool, allow_uncounted: bool) -> None:
+    from mfsim.analysis import count, memory, strict_multiplication_free
+    from mfsim.run import RunFolder, load_program
+
+    program = load_program(target)
+    report = count(program, rule, allow_uncounted)
+    if target.is_dir():
+        RunFolder.open(target).write("count.json", report.to_json())
+    out.result(**report.to_json(), memory=memory(program).summary(), multiplication_free=False)
+    _show(out, report)
+    if strict:
+        strict_multiplication_free(report if rule == "full" else program)
+        out.result(multiplication_free=True)
+        out.say("multiplication-free: no mul, div or sqrt between input and output codes", "green")
+
+
+def _count_module(
+    out: Session,
+    target: str,
+    inputs: list[str],
+    options: dict[str, Any],
+    classes: int,
+    rule: str,
+    allow_uncounted: bool,
+) -> None:
+    from mfsim.nn import models
+    from mfsim.shapes import Input, count_module
+
+    examples = [Input.parse(text) for text in inputs]
+    images = [example.shape for example in examples if len(example.shape) == 3]
+    shape = images[0] if images else (1, 1, 1)
+    found = count_module(lambda: models.create(target, shape, classes, **options), examples, rule, allow_uncounted)
+    out.result(**found.report.to_json(), parameters=found.parameters)
+    _show(out, found.report)
+    out.say(f"{found.parameters:,} parameters")
+
+
+def _show(out: Session, report: CountReport) -> None:
+    listings = {listing.name: listing for listing in report.listings()}
+    out.listing(listings["operations_by_layer"], "Operations of one sample, by layer")
+    out.listing(listings["operations_by_width"], "By operand widths, in bits")
+    for name in ("operations_offline", "multiplications", "multiplications_by_class", "tables", "uncounted"):
+        if listings[name].rows and any(cell for row in listings[name].rows for cell in row[1:]):
+            out.listing(listings[name])
+    out.say(
+        f"{report.total:,} operations for one sample, {sum(r.count for r in report.multiplications()):,} multiplications"
+    )

@@ -1,0 +1,134 @@
+"""How layers of mfsim are counted: as the op of the integer program that each becomes.
+
+What torch executes for them is another thing: a transform is a product with a matrix of signs, an MF
+product two dense ones. A layer without a rule here is counted by the operations of torch inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from mfsim import nn as layers
+from mfsim.nn.mf_mul import MFMul
+from mfsim.nn.wht import fit_lengths
+from mfsim.ops.op import Row
+from mfsim.shapes.aten import bits_of, row
+from mfsim.shapes.sized import Sized, count_op, sized
+from mfsim.shapes.watch import Call, Rule
+
+LayerRule = Callable[[Any, Call], list[Row]]
+
+
+def _activation(x: torch.Tensor) -> Sized:
+    return sized((1, *x.shape), bits_of(x))
+
+
+def _stored(x: torch.Tensor) -> Sized:
+    return sized(x.shape, bits_of(x), constant=True)
+
+
+def _bias(layer: nn.Module) -> list[Sized]:
+    bias = layer.bias
+    return [_stored(bias)] if isinstance(bias, torch.Tensor) else []
+
+
+def _mf_options(layer: Any) -> dict[str, Any]:
+    return {"form": layer.form, "sign_zero": layer.sign_zero, "grid": layer.grid}
+
+
+def _mf_linear(layer: Any, call: Call) -> list[Row]:
+    x = call.arguments[0]
+    inputs = [_activation(x), _stored(layer.weight.t()), *_bias(layer)]
+    return count_op("mf_matmul", inputs, (1, *call.y.shape), _mf_options(layer))
+
+
+def _mf_conv2d(layer: Any, call: Call) -> list[Row]:
+    x, y = call.arguments[0], call.y
+    pads = layers.functional.four_pads(layer.padding)
+    attributes = _mf_options(layer) | {
+        "strides": layers.functional.pair("stride", layer.stride),
+        "pads": pads,
+        "dilations": layers.functional.pair("dilation", layer.dilation),
+        "groups": layer.groups,
+    }
+    inputs = [sized((1, *x.shape[1:]), bits_of(x)), _stored(layer.weight), *_bias(layer)]
+    return count_op("mf_conv2d", inputs, (1, y.shape[0] * y.shape[1], *y.shape[2:]), attributes)
+
+
+def _mf_mat_mul(layer: Any, call: Call) -> list[Row]:
+    a, b = call.arguments[:2]
+    right = b.transpose(-1, -2) if layer.transpose_b else b
+    return count_op("mf_matmul", [_activation(a), _activation(right)], (1, *call.y.shape), _mf_options(layer))
+
+
+def _mf_mul(layer: Any, call: Call) -> list[Row]:
+    shape = call.y.shape
+    pair = [_activation(x.expand(shape)) for x in call.arguments[:2]]
+    return count_op("mf_mul", pair, (1, *shape), _mf_options(layer))
+
+
+def _wht(layer: Any, call: Call) -> list[Row]:
+    y = call.y  # in front of it zeros may have been added
+    lengths = tuple(int(n) for n in call.arguments[0].shape[-layer.dims :])
+    block = layer.block or fit_lengths(lengths, layer.size)[1]
+    attributes = {"block": block, "dims": layer.dims, "norm": layer.norm, "inverse": int(layer.inverse)}
+    return count_op("wht", [_activation(y)], (1, *y.shape), attributes)
+
+
+def _soft_threshold(layer: Any, call: Call) -> list[Row]:
+    x = call.arguments[0]
+    return count_op("soft_threshold", [_activation(x), _stored(layer.weight)], (1, *x.shape))
+
+
+def _shift(layer: Any, call: Call) -> list[Row]:
+    return []
+
+
+def _shift_batch_norm(layer: Any, call: Call) -> list[Row]:
+    """Return the offset; the gain 2**k relabels the scale."""
+    return [row("addsub", bits_of(call.y), call.y.numel())]
+
+
+def _sum_pool(layer: Any, call: Call) -> list[Row]:
+    x, y = call.arguments[0], call.y
+    plane = (int(x.shape[-2]), int(x.shape[-1]))
+    kernel = getattr(layer, "kernel_size", plane)
+    attributes = {
+        "kernel": kernel,
+        "strides": getattr(layer, "stride", kernel),
+        "pads": getattr(layer, "padding", (0,) * 4),
+        "mean": 1,
+    }
+    channels = x.shape[0] * x.shape[1]
+    return count_op("sum_pool2d", [sized((1, channels, *plane), bits_of(x))], (1, channels, *y.shape[2:]), attributes)
+
+
+def _token_embedding(layer: Any, call: Call) -> list[Row]:
+    return [row("addsub", bits_of(call.y), call.y.numel())]
+
+
+LAYERS: dict[type[nn.Module], LayerRule] = {
+    layers.MFLinear: _mf_linear,
+    layers.MFConv2d: _mf_conv2d,
+    layers.MFMatMul: _mf_mat_mul,
+    MFMul: _mf_mul,
+    layers.WHT: _wht,
+    layers.SoftThreshold: _soft_threshold,
+    layers.Shift: _shift,
+    layers.ShiftBatchNorm1d: _shift_batch_norm,
+    layers.ShiftBatchNorm2d: _shift_batch_norm,
+    layers.AvgPool2d: _sum_pool,
+    layers.GlobalAvgPool2d: _sum_pool,
+    layers.TokenEmbedding: _token_embedding,
+}
+"""The rule of each layer of mfsim that torch executes in another way than a device."""
+
+
+def layer_rule(layer: nn.Module) -> Rule | None:
+    """Return the rule that counts `layer` as a whole, or None."""
+    rule = LAYERS.get(type(layer))
+    return None if rule is None else lambda call: rule(layer, call)
