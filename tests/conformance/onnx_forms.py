@@ -197,6 +197,18 @@ def _root_norm(op: str):
     return build
 
 
+def _shift_norm(op: str):
+    def build(form, node, tensors):
+        x, thresholds, _ = tensors
+        (output,) = form.program.outputs_of(node)
+        gains = np.array([1 << g + 8 for g in node.attributes["exponents"]], dtype=np.int64)
+        scales = [form.constant(np.float32(2.0**tensor.scale.exponent)) for tensor in (x, output)]
+        middle = [form.constant(gains), form.input(2), form.constant(np.array(thresholds.codes))]
+        return form.add(op, [form.input(0), scales[0], *middle, scales[1]], MFSIM)
+
+    return build
+
+
 def _pool(form, node, tensors):
     attributes = node.attributes
     window = {"kernel_shape": attributes["kernel"], "strides": attributes["strides"], "pads": attributes["pads"]}
@@ -250,7 +262,6 @@ FORMS = {
     "min_conv2d": _product("MinConv", MFSIM, *WINDOW),
     "min_matmul": _product("MinMatMul", MFSIM),
     "mul": _plain("Mul"),
-    "mul": _plain("Mul"),
     "neg": _plain("Neg"),
     "pad": _pad,
     "relu": _plain("Relu"),
@@ -261,6 +272,8 @@ FORMS = {
     "shift": _shift,
     "shift_conv2d": _product("ShiftConv", MFSIM, *WINDOW),
     "shift_matmul": _product("ShiftMatMul", MFSIM),
+    "shift_norm_l1": _shift_norm("ShiftNormL1"),
+    "shift_norm_l2": _shift_norm("ShiftNormL2"),
     "sign": _sign,
     "slice": _slice,
     "soft_threshold": _soft_threshold,

@@ -136,6 +136,15 @@ def _root_norm(function):
     return run
 
 
+def _shift_norm(kind):
+    def run(a, tensors, x, thresholds, beta):
+        gains = torch.tensor([1 << g + 8 for g in a["exponents"]])
+        scale, steps = 2.0 ** tensors[0].scale.exponent, torch.tensor(tensors[1].codes)
+        return norms.shift_norm(x, scale, gains, beta, steps, 2.0 ** -a["fraction"], kind)
+
+    return run
+
+
 FORMS = {
     "abs": lambda a, tensors, x: x.abs(),
     "accumulator": _accumulator,
@@ -156,7 +165,6 @@ FORMS = {
     "min_conv2d": _convolution(aligned.min_conv2d),
     "min_matmul": lambda a, tensors, x, w, *bias: _biased(aligned.min_matmul(x, w), bias),
     "mul": lambda a, tensors, x, w: x * w,
-    "mul": lambda a, tensors, x, w: x * w,
     "neg": lambda a, tensors, x: -x,
     "pad": _pad,
     "relu": lambda a, tensors, x: F.relu(x),
@@ -167,6 +175,8 @@ FORMS = {
     "shift": _shift,
     "shift_conv2d": _convolution(power_weights.shift_conv2d),
     "shift_matmul": lambda a, tensors, x, w, *bias: _biased(power_weights.shift_matmul(x, w), bias),
+    "shift_norm_l1": _shift_norm("l1"),
+    "shift_norm_l2": _shift_norm("l2"),
     "sign": lambda a, tensors, x: hard_sign(x, a["sign_zero"]),
     "slice": _slice,
     "soft_threshold": _soft_threshold,

@@ -1,0 +1,114 @@
+"""Pieces of ONNX text that softmax and tanh-l1 share. Definitions: mfsim/ops/softmaxes.py, mfsim/ops/tanh_l1s.py.
+
+Between `X / x_scale` and `code * y_scale` everything is int64. Sums are products with a column of ones,
+which are exact; indices are clamped into their table. A function cannot have an optional input, so each op
+has a second one, `Masked<Op>`, whose last input is a mask of 0 and 1 that broadcasts against X.
+"""
+
+from __future__ import annotations
+
+PROLOGUE = """
+    scaled = Div (X, x_scale)
+    nearest = Round (scaled)
+    q = Cast <to = 7> (nearest)
+    units = Reciprocal (y_scale)
+    yq = Cast <to = 7> (units)
+    zero = Constant <value_int = 0> ()
+    one = Constant <value_int = 1> ()
+    two = Constant <value_int = 2> ()
+    last_axis = Constant <value_ints = [-1]> ()
+    single = Constant <value_ints = [1]> ()
+    width = Shape <start = -1> (X)
+    column = Concat <axis = 0> (width, single)
+    ones = Expand (single, column)
+"""
+"""Codes q, 2**F as yq, and what sums need."""
+
+EPILOGUE = """
+    value = CastLike (code, X)
+    Y = Mul (value, y_scale)
+"""
+
+HIDDEN_CODE = -(2**62)
+"""Less than every code, and so that a difference to a code still fits int64."""
+
+DISTANCES = """
+    greatest = ReduceMax <keepdims = 1> (q, last_axis)
+    d = Sub (greatest, q)
+"""
+MASKED_DISTANCES = f"""
+    seen = Cast <to = 9> (mask)
+    hidden = Constant <value_int = {HIDDEN_CODE}> ()
+    shown = Where (seen, q, hidden)
+    greatest = ReduceMax <keepdims = 1> (shown, last_axis)
+    beside = Sub (greatest, q)
+    d = Where (seen, beside, zero)
+"""
+
+TERMS = """
+    entries = Size (exp_table)
+    last = Sub (entries, one)
+    index = Min (d, last)
+"""
+
+SUM = """
+    t = Gather (exp_table, index)
+    S = MatMul (t, ones)
+"""
+MASKED_SUM = """
+    found = Gather (exp_table, index)
+    t = Where (seen, found, zero)
+    sum = MatMul (t, ones)
+    top = Gather (exp_table, zero)
+    S = Max (sum, top)
+"""
+"""A row that sees nothing has the sum 0, which becomes 2**P; no other sum is less."""
+
+
+def nearest(numerator: str, denominator: str, result: str) -> str:
+    """Return the text of `numerator` / `denominator` rounded, halves up; neither is negative."""
+    return f"""
+    {result}_twice = Mul ({numerator}, two)
+    {result}_raised = Add ({result}_twice, {denominator})
+    {result}_divisor = Mul ({denominator}, two)
+    {result} = Div ({result}_raised, {result}_divisor)
+"""
+
+
+def reached(value: str, result: str) -> str:
+    """Return the text of how many `thresholds` each row's `value` [..., 1] reaches, and of 2 to that power."""
+    return f"""
+    {result}_met = GreaterOrEqual ({value}, thresholds)
+    {result}_bits = Cast <to = 7> ({result}_met)
+    {result}_count = Size (thresholds)
+    {result}_rows = Unsqueeze ({result}_count, zero_axis)
+    {result}_column = Concat <axis = 0> ({result}_rows, single)
+    {result}_ones = Expand (single, {result}_column)
+    {result} = MatMul ({result}_bits, {result}_ones)
+    {result}_places = Cast <to = 13> ({result})
+    {result}_one = Cast <to = 13> (one)
+    {result}_unsigned = BitShift <direction = "LEFT"> ({result}_one, {result}_places)
+    {result}_power = Cast <to = 7> ({result}_unsigned)
+"""
+
+
+ZERO_AXIS = """
+    zero_axis = Constant <value_ints = [0]> ()
+"""
+
+
+def softmax(name: str, constants: str, own: str, masked: bool = False) -> str:
+    """Return the function `name`, or `Masked<name>`.
+
+    `constants` are its inputs between x_scale and y_scale, `own` its lines from q, d, t and S to `code`;
+    with a mask, `seen` tells what a row sees.
+    """
+    shared = (MASKED_DISTANCES, TERMS, MASKED_SUM) if masked else (DISTANCES, TERMS, SUM)
+    return function(name, constants, "".join(shared) + own, masked)
+
+
+def function(name: str, constants: str, text: str, masked: bool) -> str:
+    """Return the function `name` (`Masked<name>`) whose lines `text` lead from q to `code`."""
+    inputs = f"X, x_scale, {constants}, y_scale" + (", mask" if masked else "")
+    head = f"{'Masked' if masked else ''}{name} ({inputs}) => (Y)"
+    return f'\n<opset_import: ["" : 20], domain: "org.mfsim">\n{head} {{{PROLOGUE}{text}{EPILOGUE}}}\n'
