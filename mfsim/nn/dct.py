@@ -19,7 +19,7 @@ def dct_matrix(n: int) -> np.ndarray:
     Source: Ahmed, Natarajan and Rao, "Discrete Cosine Transform", IEEE Trans. Computers C-23, 1974.
     """
     k, i = np.mgrid[:n, :n]
-    matrix = np.sqrt(2 / n) * np.cos(np.pi * (2 * i + 1) * k / (2 * n))
+    matrix: np.ndarray = np.sqrt(2 / n) * np.cos(np.pi * (2 * i + 1) * k / (2 * n))
     matrix[0] = np.sqrt(1 / n)
     matrix.setflags(write=False)
     return matrix

@@ -29,7 +29,8 @@ class DFTMagnitude(nn.Module):
         """Return the magnitudes, of the shape of x."""
         if x.ndim < 1 or x.shape[-1] != self.length:
             raise ShapeError(f"a Fourier transform of length {self.length} does not suit x {tuple(x.shape)}")
-        return torch.fft.fft(x, norm="ortho").abs()
+        bins: torch.Tensor = torch.fft.fft(x, norm="ortho")
+        return bins.abs()
 
     def extra_repr(self) -> str:
         """Return the options for `print(model)`."""

@@ -97,9 +97,8 @@ class Filterbank(nn.Module):
     def gains(self) -> torch.Tensor:
         """Return each head's fused filter over the frequencies, shape [heads, grid, grid]."""
         weights = torch.softmax(self.fusion, -1)
-        return (weights @ weights.new_tensor(filters(self.grid).reshape(COUNT, -1))).unflatten(
-            -1, (self.grid, self.grid)
-        )
+        fused: torch.Tensor = weights @ weights.new_tensor(filters(self.grid).reshape(COUNT, -1))
+        return fused.reshape(self.heads, self.grid, self.grid)
 
     def matrix(self) -> torch.Tensor:
         """Return what `forward` multiplies tokens with, shape [heads, tokens, tokens]: C_h, and 1 for passing ones."""

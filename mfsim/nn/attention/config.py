@@ -19,6 +19,7 @@ from mfsim.nn.affine import ALPHAS
 from mfsim.nn.softmax import FORMS as SOFTMAX_FORMS
 from mfsim.nn.tanh_l1 import FORMS as TANH_L1_FORMS
 from mfsim.nn.wht import SIZES
+from mfsim.ops.products import FORMS
 
 PROJECTIONS = ("dense", "mf")
 QUERIES = ("projection", "triangular", "input")
@@ -113,7 +114,7 @@ class AttentionConfig:
             "output": OUTPUTS,
             "hadamard_size": SIZES,
             "alpha": ALPHAS,
-            "value_form": functional.FORMS,
+            "value_form": FORMS,
         }
         for name, allowed in choices.items():
             _check_choice(name, getattr(self, name), allowed)

@@ -21,6 +21,7 @@ import torch
 from torch import nn
 
 from mfsim.nn.attention.unit import Attention
+from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d
 from mfsim.nn.triangular_linear import TriangularLinear
 
 _ROWS_SUM_TO_ONE = ("division", "reciprocal", "log")
@@ -61,17 +62,22 @@ def _fold_chain(unit: Attention) -> None:
     query = unit.query
     if not isinstance(query, nn.Linear):
         return
-    weight = query.weight.double().unflatten(0, (unit.config.heads, unit.n))
-    bias = None if query.bias is None else query.bias.double().unflatten(0, (unit.config.heads, unit.n))
+    heads, n = unit.config.heads, unit.n
+    weight = query.weight.double().reshape(heads, n, -1)
+    bias = None if query.bias is None else query.bias.double().reshape(heads, n, 1)
     fused = len(unit.chain) - (1 if unit.relu is not None else 0)
     for layer in unit.chain[:fused]:
-        matrices = layer.weight.double().reshape(unit.config.heads, unit.n, unit.n)
+        matrices = layer.get_parameter("weight").double().reshape(heads, n, n)
         weight = matrices @ weight
-        bias = None if bias is None else (matrices @ bias.unsqueeze(-1)).squeeze(-1)
+        bias = None if bias is None else matrices @ bias
     if fused:
         unit.query = _linear(weight.flatten(0, 1), None if bias is None else bias.flatten(), like=query)
         unit.chain = unit.chain[fused:]
         unit.config = replace(unit.config, chain=len(unit.chain))
+    if fused and not len(unit.chain) and unit.query_norm is not None:
+        norm = ShiftBatchNorm1d(unit.width).to(weight.dtype)  # the features are the last axis again
+        norm.load_state_dict(unit.query_norm.state_dict())
+        unit.query_norm = norm.to(query.weight.dtype).train(unit.training)
 
 
 def _fold_value_transform(unit: Attention) -> None:
@@ -81,7 +87,7 @@ def _fold_value_transform(unit: Attention) -> None:
     transform = unit.key_transform if unit.value_transform is None else unit.value_transform
     assert transform is not None
     transposed = transform(torch.eye(unit.n, dtype=torch.float64, device=output.weight.device))
-    weight = output.weight.double().unflatten(1, (config.heads, unit.n)) @ transposed.t()
+    weight = output.weight.double().reshape(-1, config.heads, unit.n) @ transposed.t()
     unit.output = _linear(weight.flatten(1), output.bias, like=output)
     unit.value_transform = None
     unit.config = replace(config, value_transform="none")
@@ -113,9 +119,10 @@ def _collapse_values(unit: Attention) -> None:
     if not isinstance(value, nn.Linear) or not isinstance(output, nn.Linear):
         return
     matrix = output.weight.double()
-    biases = [] if value.bias is None else [matrix @ value.bias.double()]
-    biases += [] if output.bias is None else [output.bias.double()]
-    unit.value = _linear(matrix @ value.weight.double(), sum(biases) if biases else None, like=value)
+    bias = None if output.bias is None else output.bias.double()
+    if value.bias is not None:
+        bias = matrix @ value.bias.double() + (0 if bias is None else bias)
+    unit.value = _linear(matrix @ value.weight.double(), bias, like=value)
     unit.output = None
     unit.config = replace(config, output="none")
 

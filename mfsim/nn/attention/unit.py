@@ -23,7 +23,10 @@ from mfsim.nn.triangular_linear import TriangularLinear
 
 def through(module: nn.Module | None, x: torch.Tensor) -> torch.Tensor:
     """Return what `module` makes of x; x itself without a module."""
-    return x if module is None else module(x)
+    if module is None:
+        return x
+    y: torch.Tensor = module(x)
+    return y
 
 
 class Attention(nn.Module):
@@ -207,7 +210,8 @@ class Attention(nn.Module):
 
     def _finish(self, rows: torch.Tensor) -> torch.Tensor:
         if self.hadamard is not None and self.affine is not None:
-            return self.affine(self.hadamard(rows)[..., : self.width])
+            mixed: torch.Tensor = self.affine(self.hadamard(rows)[..., : self.width])
+            return mixed
         return through(self.output_norm, through(self.output, rows))
 
     def extra_repr(self) -> str:

@@ -8,7 +8,7 @@ shape is the public configuration. Large ones are made without memory in `torch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -72,15 +72,10 @@ class Decoder(nn.Module):
         self.embed = nn.Embedding(vocabulary, width)
         self.positions = nn.Embedding(context, width) if positions == "learned" else None
         self.add = Add() if positions == "learned" else None
-        self.blocks = nn.ModuleList(
-            Block(
-                Attention(attention, width, context),
-                norm,
-                make_mlp(mlp, width, hidden, norm=norm, bias=mlp_bias),
-                eps=eps,
-            )
-            for _ in range(depth)
-        )
+        self.blocks = nn.ModuleList()
+        for _ in range(depth):
+            inner = make_mlp(mlp, width, hidden, norm=norm, bias=mlp_bias)
+            self.blocks.append(Block(Attention(attention, width, context), norm, inner, eps=eps))
         self.norm = make_norm(norm, width, eps)
         self.head = nn.Linear(width, vocabulary, bias=False)
         if tied:
@@ -97,21 +92,23 @@ class Decoder(nn.Module):
 
     def prefill(self, ids: torch.Tensor) -> tuple[torch.Tensor, list[AttentionCache]]:
         """Return what `forward` returns, and the cache of each block."""
-        x, caches = self._embedded(ids, 0), []
-        for block in self.blocks:
-            attended, cache = prefill(block.attention, through(block.norm1, x))
-            x = block.behind_attention(x, attended)
-            caches.append(cache)
-        return self.head(through(self.norm, x)), caches
+        return self._cached(self._embedded(ids, 0), prefill)
 
     def decode(self, ids: torch.Tensor, caches: Sequence[AttentionCache]) -> tuple[torch.Tensor, list[AttentionCache]]:
         """Return [N, 1, V] for the next ids [N, 1], and the caches with them; the last row of `forward`."""
-        x, now = self._embedded(ids, caches[0].tokens), []
-        for block, cache in zip(self.blocks, caches, strict=True):
-            attended, cache = decode(block.attention, through(block.norm1, x), cache)
+        remaining = iter(caches)
+        return self._cached(self._embedded(ids, caches[0].tokens), lambda unit, x: decode(unit, x, next(remaining)))
+
+    def _cached(
+        self, x: torch.Tensor, attend: Callable[[Attention, torch.Tensor], tuple[torch.Tensor, AttentionCache]]
+    ) -> tuple[torch.Tensor, list[AttentionCache]]:
+        caches = []
+        for block in self.blocks:
+            assert isinstance(block, Block)
+            attended, cache = attend(block.attention, through(block.norm1, x))
             x = block.behind_attention(x, attended)
-            now.append(cache)
-        return self.head(through(self.norm, x)), now
+            caches.append(cache)
+        return through(self.head, through(self.norm, x)), caches
 
     def _embedded(self, ids: torch.Tensor, start: int) -> torch.Tensor:
         if ids.ndim != 2 or ids.is_floating_point():

@@ -118,8 +118,10 @@ class Block(nn.Module):
 
     def behind_attention(self, x: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
         """Return the block's output for its input and what the attention unit made of it."""
-        x = self.add1(x, attended) if self.add1 is not None else attended
+        x = attended if self.add1 is None else self.add1(x, attended)
         if self.mlp is None:
             return x
-        y = self.mlp(through(self.norm2, x))
-        return self.add2(x, y) if self.add2 is not None else y
+        y: torch.Tensor = self.mlp(through(self.norm2, x))
+        if self.add2 is not None:
+            y = self.add2(x, y)
+        return y
