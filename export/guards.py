@@ -18,6 +18,7 @@ from mfsim.errors import ExportError
 from mfsim.nn import WHT, SoftThreshold
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.layers import QuantConv2d, QuantLinear, QuantMFConv2d, QuantMFLinear
+from mfsim.quant.nonlinear import QuantLayerNorm, QuantRMSNorm, QuantShiftNorm
 from mfsim.quant.transforms import QuantSoftThreshold, QuantWHT
 
 ROUNDING_OPS = ("Round", "Floor", "Ceil", "QuantizeLinear", "DynamicQuantizeLinear")
@@ -25,6 +26,12 @@ PARAMETER_INPUTS = {
     "Quant": (0, 1, 2, 3),
     "Shift": (1,),
     "Accumulator": (1, 2),
+    "LayerNorm": (1, 3, 7),
+    "LayerNormRecip": (1, 3, 8),
+    "RMSNorm": (1, 3, 6),
+    "RMSNormRecip": (1, 3, 7),
+    "ShiftNormL1": (1, 5),
+    "ShiftNormL2": (1, 5),
     "Table": (1, 2, 3, 4),
     "Clip": (1, 2),
     "Max": (0, 1),
@@ -43,6 +50,9 @@ NODES_OF = {
     QuantConv2d: ("Conv",),
     QuantMFLinear: ("MFMatMul",),
     QuantMFConv2d: ("MFConv",),
+    QuantLayerNorm: ("LayerNorm", "LayerNormRecip"),
+    QuantRMSNorm: ("RMSNorm", "RMSNormRecip"),
+    QuantShiftNorm: ("ShiftNormL1", "ShiftNormL2"),
     QuantSoftThreshold: ("SoftThreshold",),
     WHT: ("WHT",),
     QuantWHT: ("WHT",),

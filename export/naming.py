@@ -27,10 +27,16 @@ ROLES = {
     "Add": ("bias", "bias"),
     "Conv": ("", "weight", "bias"),
     "Gemm": ("", "weight", "bias"),
+    "LayerNorm": ("", "x_scale", "weight", "weight.scale", "bias", "eps", "guard", "y_scale"),
+    "LayerNormRecip": ("", "x_scale", "weight", "weight.scale", "bias", "eps", "guard", "recip_one", "y_scale"),
     "MFConv": ("", "weight"),
     "MFMatMul": ("", "weight"),
     "MatMul": ("weight", "weight"),
+    "RMSNorm": ("", "x_scale", "weight", "weight.scale", "eps", "guard", "y_scale"),
+    "RMSNormRecip": ("", "x_scale", "weight", "weight.scale", "eps", "guard", "recip_one", "y_scale"),
     "Shift": ("", "gain"),
+    "ShiftNormL1": ("", "x_scale", "gain", "bias", "thresholds", "y_scale"),
+    "ShiftNormL2": ("", "x_scale", "gain", "bias", "thresholds", "y_scale"),
     "SoftThreshold": ("", "threshold"),
 }
 """What the constant inputs of an op are called."""

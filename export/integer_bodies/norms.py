@@ -10,7 +10,7 @@ import numpy as np
 from mfsim.derived.norms import GAIN_PLACES
 from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of, bits_of
 from mfsim.ops.shift_norms import places
-from mfsim.program import Node
+from mfsim.program import Node, Tensor
 
 ROOT_BITS = 31
 """Bits of the root of a radicand below 2**62."""
@@ -91,7 +91,7 @@ def _root_norm_text(centred: bool, reciprocal: bool) -> str:
     )
 
 
-def row_inputs(x) -> Arrays:
+def row_inputs(x: Tensor) -> Arrays:
     """Return the derived inputs that every norm of x has: N and a column of ones."""
     length = x.shape[-1]
     return {"length": length, "ones": np.ones((length, 1), dtype=np.int64)}

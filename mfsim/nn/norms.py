@@ -20,14 +20,13 @@ import math
 import torch
 from torch import nn
 
+from mfsim.derived.norms import GAIN_PLACES
 from mfsim.errors import FormatError, ShapeError, did_you_mean
 
 FORMS = ("division", "reciprocal")
 """How a device divides by the root: each element, or by one reciprocal for each row."""
 KINDS = ("l1", "l2")
 """Whether sigma is measured by absolute values or by squares."""
-GAIN_LIMIT = 8
-"""Gains of a `ShiftNorm` are 2**-8 .. 2**8."""
 LEAST_LOG = -12.0
 """Least log2(N sigma): below it a row is constant but for the rounding of its mean, which must not be blown up."""
 TINY = 1e-30
@@ -70,6 +69,25 @@ class _RootNorm(_RowNorm):
     def extra_repr(self) -> str:
         """Return the options for `print(model)`."""
         return f"{self.width}, eps={self.eps}, form={self.form}"
+
+
+def power_gains(log_gain: torch.Tensor) -> torch.Tensor:
+    """Return 2**g, g = `log_gain` rounded in -8..8; the rounding passes its gradient straight through."""
+    limited = log_gain.clamp(-GAIN_PLACES, GAIN_PLACES)
+    return torch.exp2(torch.round(limited).detach() + (limited - limited.detach()))
+
+
+def over_power(x: torch.Tensor, kind: str) -> torch.Tensor:
+    """Return N (x - mean) / 2**k over the last axis, k the nearest integer to log2(N sigma); see `ShiftNorm`."""
+    width, centred = x.shape[-1], x - x.mean(-1, keepdim=True)
+    if kind == "l2":
+        log_sigma = torch.log2(centred.square().mean(-1, keepdim=True) * width**2 + TINY) / 2
+    else:
+        deviation = centred.abs().mean(-1, keepdim=True)
+        log_sigma = torch.log2(deviation * (width * math.sqrt(math.pi / 2)) + TINY)
+    log_sigma = log_sigma.clamp_min(LEAST_LOG)
+    k = torch.floor(log_sigma + 0.5).detach() + (log_sigma - log_sigma.detach())
+    return centred * width * torch.exp2(-k)
 
 
 class LayerNorm(_RootNorm):
@@ -143,27 +161,11 @@ class ShiftNorm(_RowNorm):
 
     def exponents(self) -> tuple[int, ...]:
         """Return g for each channel, rounded as the forward pass does."""
-        return tuple(int(g) for g in torch.round(self._gains().detach()).tolist())
-
-    def _gains(self) -> torch.Tensor:
-        return self.log_gain.clamp(-GAIN_LIMIT, GAIN_LIMIT)
-
-    def _log_sigma(self, centred: torch.Tensor) -> torch.Tensor:
-        """Return log2(N sigma) of each row, not rounded."""
-        if self.kind == "l2":
-            log_sigma = torch.log2(centred.square().mean(-1, keepdim=True) * self.width**2 + TINY) / 2
-        else:
-            deviation = centred.abs().mean(-1, keepdim=True)
-            log_sigma = torch.log2(deviation * (self.width * math.sqrt(math.pi / 2)) + TINY)
-        return log_sigma.clamp_min(LEAST_LOG)
+        return tuple(int(g) for g in torch.log2(power_gains(self.log_gain.detach())).tolist())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the normalised rows."""
-        centred = self.check(x) - x.mean(-1, keepdim=True)
-        log_sigma, gains = self._log_sigma(centred), self._gains()
-        steps = torch.round(gains) - torch.floor(log_sigma + 0.5)
-        exponent = steps.detach() + (gains - gains.detach()) - (log_sigma - log_sigma.detach())
-        return centred * self.width * torch.exp2(exponent) + self.bias
+        return over_power(self.check(x), self.kind) * power_gains(self.log_gain) + self.bias
 
     def extra_repr(self) -> str:
         """Return the options for `print(model)`."""

@@ -85,7 +85,7 @@ def threshold_rows(kind: str, width: int, word: Format, thresholds: tuple[int, .
         powers = [1 << j for j in range(word.bits) if 2 << j <= word.hi]
         return [np.array([0, a, a, 2 * a]) for a in powers] if width == 4 else []
     rng = np.random.default_rng(8)
-    found = {}
+    found: dict[int, np.ndarray] = {}
     for _ in range(20000):
         row = rng.integers(word.lo, word.hi, width, endpoint=True) // (1 << int(rng.integers(0, word.bits)))
         statistic = int(np.abs(width * row - row.sum()).sum())

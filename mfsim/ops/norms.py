@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -160,7 +161,7 @@ def row_count(x) -> int:
     return size(x.shape) // int(x.shape[-1])
 
 
-def times_rows(attributes, length: int, bits: int, scaled_bits: int, count: int) -> list[tuple]:
+def times_rows(attributes, length: int, bits: int, scaled_bits: int, count: int) -> list[tuple[Any, ...]]:
     """Return the operations of `count` products N v, v of `bits` and N v of `scaled_bits` bits."""
     if attributes["times_n"] == "mul":
         return [("mul", (bits, length.bit_length()), count, "fixed")]
@@ -170,7 +171,7 @@ def times_rows(attributes, length: int, bits: int, scaled_bits: int, count: int)
     ]
 
 
-def centring_rows(node, x, length: int, count: int) -> list[tuple]:
+def centring_rows(node, x, length: int, count: int) -> list[tuple[Any, ...]]:
     """Return the operations of c = N q - sum q for `count` rows."""
     words, bits = node.words, x.format.bits
     return [
@@ -180,7 +181,7 @@ def centring_rows(node, x, length: int, count: int) -> list[tuple]:
     ]
 
 
-def spread_rows(node, x, length: int, count: int) -> list[tuple]:
+def spread_rows(node, x, length: int, count: int) -> list[tuple[Any, ...]]:
     """Return the operations of V for `count` rows, the sum of a row given."""
     words, bits = node.words, x.format.bits
     squares = [

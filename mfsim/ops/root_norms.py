@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -179,7 +180,7 @@ def count(node, inputs, outputs):
     )
 
 
-def _division_rows(attributes, words, n: int, length: int) -> list[tuple]:
+def _division_rows(attributes, words, n: int, length: int) -> list[tuple[Any, ...]]:
     root, weighted, numerator = (words[name].bits for name in ("root", "weighted", "numerator"))
     return [
         ("shift", (root,), n * (1 + (attributes["shift"] < 0))),
@@ -189,7 +190,7 @@ def _division_rows(attributes, words, n: int, length: int) -> list[tuple]:
     ]
 
 
-def _reciprocal_rows(attributes, words, n: int, length: int) -> list[tuple]:
+def _reciprocal_rows(attributes, words, n: int, length: int) -> list[tuple[Any, ...]]:
     reciprocal, product = words["reciprocal"].bits, words["product"].bits
     return [
         ("div", (attributes["reciprocal"] + 1, words["root"].bits), n),

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from torch import nn
 
+from mfsim.nn import LayerNorm, RMSNorm, ShiftNorm
 from mfsim.quant.nonlinear.base import QuantNonlinear
+from mfsim.quant.nonlinear.norms import QuantLayerNorm, QuantRMSNorm, QuantShiftNorm
 from mfsim.quant.nonlinear.table import QuantTable
 
-__all__ = ["NONLINEAR", "QuantNonlinear", "QuantTable"]
+__all__ = ["NONLINEAR", "QuantLayerNorm", "QuantNonlinear", "QuantRMSNorm", "QuantShiftNorm", "QuantTable"]
 
 NONLINEAR: dict[type[nn.Module], type[QuantNonlinear]] = {
     nn.GELU: QuantTable,
     nn.SiLU: QuantTable,
     nn.Tanh: QuantTable,
+    LayerNorm: QuantLayerNorm,
+    RMSNorm: QuantRMSNorm,
+    ShiftNorm: QuantShiftNorm,
 }
 """The quantized layer for each nonlinear layer."""

@@ -75,7 +75,8 @@ class QuantNonlinear(nn.Module):
         if not self.derived:
             return self.function(x)
         y = self.integers(x)
-        if not (torch.is_grad_enabled() and x.requires_grad):
+        learns = x.requires_grad or any(parameter.requires_grad for parameter in self.parameters())
+        if not (torch.is_grad_enabled() and learns):
             return y
         smooth = self.function(x)
         return y.detach() + (smooth - smooth.detach())
