@@ -109,7 +109,7 @@ def main(folder: pathlib.Path) -> None:
         folder,
         "convert_resnet:resnet18",
         "digits",
-        Settings(epochs=2, quantized_epochs=0, reference_samples=1),
+        Settings(epochs=3, learning_rate=0.01, quantized_epochs=0, reference_samples=1),
         options=options,
         rules=mfsim.Rules.from_list(RULES),
         recipe=recipe(network),

@@ -46,7 +46,6 @@ def command(
     with session(json, debug) as shown:
         from mfsim.conversion import Rules
         from mfsim.conversion.named import convert_named
-        from mfsim.conversion.report import notes
 
         chosen = Rules.from_toml(rules)
         conversion = convert_named(
@@ -60,12 +59,8 @@ def command(
             out=out,
         )
         shown.result(model=model, rules=chosen.to_list(), **conversion.to_json())
-        shown.table(
-            "Converted",
-            ("layer", "was", "became", "parameters before", "after", "kept"),
-            [(c.layer, c.was, c.became, c.parameters_before, c.parameters_after, notes(c)) for c in conversion.changes],
-        )
-        shown.listing(conversion.listings()[1], "Left as they are")
+        for title, (columns, rows) in zip(("Converted", "Left as they are"), conversion.tables(), strict=True):
+            shown.table(title, columns, rows)
         shown.say(conversion.summary())
         if out is not None:
             shown.result(checkpoint=str(out))

@@ -119,7 +119,7 @@ def _rule_for(rules: Rules, module: nn.Module, paths: list[str]) -> Rule | None:
 def _left(module: nn.Module, path: str, rule: Rule | None) -> list[Left]:
     own = sum(p.numel() for p in module.parameters(recurse=False))
     if own or not any(True for _ in module.children()):
-        return [Left(path, type(module).__name__, own, rule.match if rule is not None else "")]
+        return [Left(path or "(network)", type(module).__name__, own, rule.match if rule is not None else "")]
     return []
 
 

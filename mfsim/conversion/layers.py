@@ -1,6 +1,8 @@
 """What a layer of torch becomes: the new layer, and what it takes over from the old one.
 
-    mf     Linear -> MFLinear, Conv2d -> MFConv2d; weights and bias are the old ones
+    mf     Linear -> MFLinear, Conv2d -> MFConv2d; weights and bias are the old ones. With `norm` a
+           ShiftBatchNorm stands behind, whose offset the bias becomes: sums of an MF product are far
+           larger than those of a dense one, and where no batch norm follows, training needs one
     wht    a Linear with as many outputs as inputs, or a Conv2d that keeps the image's shape -> WHTLayer;
            nothing is taken over, because its product lies in the transform domain
     shift  BatchNorm -> ShiftBatchNorm; statistics and offset are the old ones, each gain the nearest
@@ -12,6 +14,7 @@ torch's own classes are converted: a subclass may do anything in its forward met
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -45,8 +48,8 @@ class Made:
 
 
 def _mf_linear(layer: Any, options: Mapping[str, Any]) -> Made:
-    new = MFLinear(layer.in_features, layer.out_features, bias=layer.bias is not None, **options)
-    return _with_weights(new, layer)
+    new = MFLinear(layer.in_features, layer.out_features, layer.bias is not None, **_without_norm(options))
+    return _with_weights(new, layer, ShiftBatchNorm1d(layer.out_features) if options.get("norm") else None)
 
 
 def _mf_conv2d(layer: Any, options: Mapping[str, Any]) -> Made:
@@ -59,14 +62,26 @@ def _mf_conv2d(layer: Any, options: Mapping[str, Any]) -> Made:
         layer.dilation,
         layer.groups,
         layer.bias is not None,
-        **options,
+        **_without_norm(options),
     )
-    return _with_weights(new, layer)
+    return _with_weights(new, layer, ShiftBatchNorm2d(layer.out_channels) if options.get("norm") else None)
 
 
-def _with_weights(new: Any, layer: Any) -> Made:
-    new.weight, new.bias = layer.weight, layer.bias
-    return Made(new, ("weight",) if layer.bias is None else ("weight", "bias"))
+def _without_norm(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name != "norm"}
+
+
+def _with_weights(new: Any, layer: Any, norm: ShiftBatchNorm1d | None) -> Made:
+    new.weight = layer.weight
+    kept = ("weight",) if layer.bias is None else ("weight", "bias")
+    if norm is None:
+        new.bias = layer.bias
+        return Made(new, kept)
+    new.bias = None
+    if layer.bias is not None:
+        norm.offset = layer.bias
+        kept = ("weight", "bias as offset")
+    return Made(nn.Sequential(OrderedDict(product=new, norm=norm)), kept, "norm fresh: gains 1")
 
 
 def _padding(layer: nn.Conv2d) -> tuple[int, int, int, int]:
@@ -180,6 +195,8 @@ def make(layer: nn.Module, to: str, options: Mapping[str, Any]) -> Made:
 def described(layer: Any) -> str:
     """Return a layer in a few words, such as `Conv2d 3 to 16, 3 x 3, stride 2`."""
     parts = []
+    if isinstance(layer, nn.Sequential):
+        return f"{described(layer.product)}, norm"
     if isinstance(layer, (nn.Conv2d, MFConv2d)):
         parts = [f"{layer.in_channels} to {layer.out_channels}", " x ".join(str(k) for k in layer.kernel_size)]
         parts += [f"stride {layer.stride[0]}"] if layer.stride != (1, 1) else []

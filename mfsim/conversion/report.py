@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from mfsim.analysis.listing import Listing
+Table = tuple[tuple[str, ...], Sequence[tuple[str, ...]]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Left:
-    """A module without submodules, or with parameters of its own, that stays; `rule` is the pattern that keeps it."""
+    """A module without submodules, or with parameters of its own, that stays; `rule` is the pattern that keeps it.
+
+    The network itself, if it has parameters of its own, is the layer `(network)`.
+    """
 
     layer: str
     kind: str
@@ -64,30 +67,28 @@ class Conversion:
     parameters_before: int
     parameters_after: int
 
-    def listings(self) -> tuple[Listing, Listing]:
-        """Return the changes and what was left as listings."""
-        return _listing("changes", Change, self.changes), _listing("left", Left, self.left)
-
     def to_json(self) -> dict[str, Any]:
         """Return everything but the model, as `json.dumps` takes it."""
-        changes, left = self.listings()
         return {
-            "changes": changes.records(),
-            "left": left.records(),
+            "changes": [asdict(change) for change in self.changes],
+            "left": [asdict(entry) for entry in self.left],
             "parameters_before": self.parameters_before,
             "parameters_after": self.parameters_after,
         }
 
-    def text(self) -> str:
-        """Return the report as lines of text."""
-        rows = [
+    def tables(self) -> tuple[Table, Table]:
+        """Return columns and rows for a person: of the changes, and of what was left."""
+        changes = [
             (c.layer, c.was, c.became, f"{c.parameters_before:,} to {c.parameters_after:,}", notes(c))
             for c in self.changes
         ]
-        lines = aligned(("layer", "was", "became", "parameters", "kept"), rows)
-        lines += ["", "left as they are:"]
-        lines += aligned(("layer", "class", "parameters"), [(e.layer, e.kind, f"{e.parameters:,}") for e in self.left])
-        return "\n".join((*lines, "", self.summary()))
+        left = [(e.layer, e.kind, f"{e.parameters:,}") for e in self.left]
+        return (("layer", "was", "became", "parameters", "kept"), changes), (("layer", "class", "parameters"), left)
+
+    def text(self) -> str:
+        """Return the report as lines of text."""
+        changes, left = self.tables()
+        return "\n".join((*aligned(*changes), "", "left as they are:", *aligned(*left), "", self.summary()))
 
     def summary(self) -> str:
         """Return the report in one sentence."""
@@ -99,8 +100,8 @@ class Conversion:
 
 def notes(change: Change) -> str:
     """Return what a change kept, its note, and where else its module stands."""
-    parts = [", ".join(change.kept) or "nothing", change.note]
-    parts += [f"also at {', '.join(change.also_at)}"] if change.also_at else []
+    also = f"also at {', '.join(change.also_at)}" if change.also_at else ""
+    parts = (", ".join(change.kept) or "nothing", change.note, also)
     return "; ".join(part for part in parts if part)
 
 
@@ -111,7 +112,3 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in (columns, *rows)
     ]
-
-
-def _listing(name: str, kind: type[Change] | type[Left], entries: Sequence[Change | Left]) -> Listing:
-    return Listing.of_records(name, tuple(kind.__dataclass_fields__), [asdict(entry) for entry in entries])

@@ -38,7 +38,12 @@ WHT_OPTIONS: dict[str, type] = {
     "size": str,
     "threshold": float,
 }
-OPTIONS: dict[str, dict[str, type]] = {"mf": MF_OPTIONS, "wht": WHT_OPTIONS | MF_OPTIONS, "shift": {}, "keep": {}}
+OPTIONS: dict[str, dict[str, type]] = {
+    "mf": MF_OPTIONS | {"norm": bool},
+    "wht": WHT_OPTIONS | MF_OPTIONS,
+    "shift": {},
+    "keep": {},
+}
 """What a rule may say besides `match` and `to`, and in which type; as in the new layer's class."""
 
 
@@ -50,7 +55,8 @@ class Rule:
     ----------
     match : a module path, or a pattern over module paths.
     to : mf, wht, shift or keep.
-    options : of the new layer: of `MFLinear` and `MFConv2d`, or of `WHTLayer`.
+    options : of the new layer: of `MFLinear` and `MFConv2d`, or of `WHTLayer`; `norm` true puts a batch norm
+        with power-of-two gains behind an MF product.
     """
 
     match: str
@@ -102,7 +108,7 @@ class Rules:
     @classmethod
     def from_list(cls, tables: Sequence[Mapping[str, Any]]) -> Rules:
         """Return the rules in a list of tables; a `ConversionError` names what is wrong."""
-        if isinstance(tables, (str, Mapping)) or not all(isinstance(table, Mapping) for table in tables):
+        if not isinstance(tables, (list, tuple)) or not all(isinstance(table, Mapping) for table in tables):
             raise ConversionError(f"`rules` must be a list of tables, each with `match` and `to`, not {tables!r}")
         return cls(tuple(_rule(table) for table in tables))
 

@@ -26,6 +26,11 @@ def dense() -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
 
 
+def ordinary() -> nn.Module:
+    """Return a network of torch's own layers."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 10))
+
+
 def odd() -> nn.Module:
     """Return a network with a transform of a length that is no power of two."""
     return nn.Sequential(nn.Flatten(), MFLinear(64, 12), WHTLayer(12, layout="features"), MFLinear(12, 10))
