@@ -64,6 +64,29 @@ MASKED_SUM = """
 """
 """A row that sees nothing has the sum 0, which becomes 2**P; no other sum is less."""
 
+MAGNITUDES = """
+    size = Abs (q)
+    entries = Size (tanh_table)
+    last = Sub (entries, one)
+    index = Min (size, last)
+"""
+WEIGHTS = """
+    t = Gather (tanh_table, index)
+"""
+MASKED_WEIGHTS = """
+    seen = Cast <to = 9> (mask)
+    found = Gather (tanh_table, index)
+    t = Where (seen, found, zero)
+"""
+DIVISOR = """
+    sum = MatMul (t, ones)
+    L = Add (sum, eps)
+"""
+SIGNED = """
+    sign = Sign (q)
+    code = Mul (magnitude, sign)
+"""
+
 
 def nearest(numerator: str, denominator: str, result: str) -> str:
     """Return the text of `numerator` / `denominator` rounded, halves up; neither is negative."""
@@ -105,6 +128,12 @@ def softmax(name: str, constants: str, own: str, masked: bool = False) -> str:
     """
     shared = (MASKED_DISTANCES, TERMS, MASKED_SUM) if masked else (DISTANCES, TERMS, SUM)
     return function(name, constants, "".join(shared) + own, masked)
+
+
+def tanh_l1(name: str, constants: str, own: str, masked: bool = False) -> str:
+    """Return the function `name`, or `Masked<name>`; `own` leads from t and the divisor L to `magnitude`."""
+    shared = MAGNITUDES + (MASKED_WEIGHTS if masked else WEIGHTS) + DIVISOR
+    return function(name, constants, shared + own + SIGNED, masked)
 
 
 def function(name: str, constants: str, text: str, masked: bool) -> str:

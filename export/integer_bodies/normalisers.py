@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors
+from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of
 from mfsim.program import Node, Tensor
 
 Derived = Callable[[Node, Tensors, Tensors], Arrays]
@@ -83,3 +83,36 @@ def softmax(text: str, names: Sequence[str], derived: Derived, needs_bits: Bits 
         return terms(inputs) | derived(node, inputs, outputs)
 
     return IntegerBody(TERMS + text, dict.fromkeys(["hidden", "last", "ones", "top", *names], CODE), every, needs_bits)
+
+
+MAGNITUDES = """
+  zero64 = Constant<value_int: int = 0>()
+  zero = CastLike(zero64, x)
+  seen = Cast<to: int = 9>(mask)
+  size = Abs(x)
+  index = Min(size, last)
+  found = Gather<axis: int = 0>(tanh_table, index)
+  t = Where(seen, found, zero)
+  sum = MatMul(t, ones)
+  s = Add(sum, eps_code)
+  scaled = Mul(t, up)
+"""
+"""Terms t, divisors s and 2**(F+1) t of tanh-l1."""
+
+SIGNED = """
+  sign = Sign(x)
+  y = Mul(magnitude, sign)
+"""
+
+
+def tanh_l1(text: str, names: Sequence[str], derived: Derived, needs_bits: Bits = _no_bits) -> IntegerBody:
+    """Return the body of a tanh-l1: `text` leads to `magnitude`, and reads besides the derived inputs `names`."""
+
+    def every(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+        attributes, length = attributes_of(node), inputs[0].shape[-1]
+        shared = {"mask": 1, "last": inputs[1].shape[0] - 1, "ones": np.ones((length, 1))}
+        scalars = {"eps_code": attributes["eps"], "up": 2 << attributes["fraction"]}
+        return shared | scalars | derived(node, inputs, outputs)
+
+    shared = ["last", "ones", "eps_code", "up"]
+    return IntegerBody(MAGNITUDES + text + SIGNED, dict.fromkeys([*shared, *names], CODE), every, needs_bits)

@@ -79,10 +79,10 @@ def rows_of(op: str, x, mask) -> Rows:
         if mask.shape[-1] != length:
             raise ShapeError(f"the mask {mask.shape} of op `{op}` must have an entry for each of the {length} of a row")
         return Rows(length, (length,), count, True, mask.range == Range.of(0, 1) and mask.format.signed is False)
-    rows = int(x.shape[-2]) if len(x.shape) > 2 else 1
-    if mask.shape not in ((length,), (1, length), (rows, length)):
+    shapes = [(length,), *([(1, length), (x.shape[-2], length)] if len(x.shape) > 2 else [])]
+    if mask.shape not in shapes:
         raise ShapeError(
-            f"the constant mask {mask.shape} of op `{op}` must broadcast against the last two axes of {x.shape}"
+            f"the constant mask of op `{op}` must have the shape {' or '.join(map(str, dict.fromkeys(shapes)))}, not {mask.shape}"
         )
     seen = tuple(int(n) for n in np.asarray(mask.codes).reshape(-1, length).sum(axis=1))
     if min(seen) < 1:

@@ -8,6 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from mfsim.export.functions import DOMAINS, OPSET, bodies
 from mfsim.program import Node, Program, Tensor
+from tests.conformance.normaliser_forms import ONNX_FORMS
 
 MFSIM, QONNX = DOMAINS
 MODES = {"half_even": "ROUND", "half_away": "HALF_UP", "floor": "FLOOR", "ceil": "CEIL", "toward_zero": "ROUND_TO_ZERO"}
@@ -282,4 +283,5 @@ FORMS = {
     "table": _table,
     "transpose": _transpose,
     "wht": _wht,
+    **ONNX_FORMS,
 }

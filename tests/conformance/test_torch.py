@@ -19,6 +19,7 @@ from mfsim.nn.integer import norms
 from mfsim.nn.signs import hard_sign
 from mfsim.quant.quantizers import ActivationQuant
 from tests.bits import assert_bit_equal
+from tests.conformance.normaliser_forms import TORCH_FORMS
 from tests.conformance.samples import samples
 from tests.conformance.test_conformance import CASES, expected_of, inputs_of, program_of
 
@@ -185,6 +186,7 @@ FORMS = {
     "table": _table,
     "transpose": lambda a, tensors, x: x.permute(a["perm"]),
     "wht": lambda a, tensors, x: functional.wht(x, **a),
+    **TORCH_FORMS,
 }
 
 
