@@ -52,7 +52,7 @@ def test_symmetric_scores(name):
 
 
 def test_cholesky_is_a_full_symmetric_similarity():
-    unit, x = unit_and_tokens("cholesky")
+    unit, _ = unit_and_tokens("cholesky")
     with torch.no_grad():
         rows, columns = torch.tril_indices(32, 32)
         unit.query.weight[rows == columns] = 2.0  # far from singular
