@@ -9,6 +9,7 @@ import importlib
 
 _HOME = {
     "CheckReport": "check_report",
+    "OpenModel": "open_model",
     "Limits": "check_report",
     "check": "check",
     "export_float": "exporter",
@@ -17,6 +18,7 @@ _HOME = {
     "quantized_model": "exporter",
     "float32_exact": "exactness",
     "integer_model": "integer",
+    "open_model": "open_model",
     "write_integer": "integer",
     "run": "runtime",
     "session": "runtime",

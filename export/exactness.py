@@ -36,7 +36,11 @@ def float32_exact(node: Node, program: Program) -> bool:
 
 def check_exact(model: onnx.ModelProto) -> None:
     """Raise `ExportError`, naming the first node of a quantized model that float32 may get wrong."""
-    program = compile_model(model)
+    check_program(compile_model(model))
+
+
+def check_program(program: Program) -> None:
+    """Raise `ExportError`, naming the first node whose float body float32 may get wrong."""
     for node in program.nodes:
         if not float32_exact(node, program):
             bits = largest_sum(node, program).bit_length() + 1

@@ -15,13 +15,14 @@ from torch import nn
 
 from mfsim import __version__
 from mfsim.errors import ExportError
+from mfsim.export.bodies import set_bodies
 from mfsim.export.cleanup import clean_up
 from mfsim.export.exactness import check_exact
 from mfsim.export.files import write_model
-from mfsim.export.functions import DOMAINS, OPSET, bodies
 from mfsim.export.guards import check_numbers, check_quantized
 from mfsim.export.naming import LAYER_KEY, set_names
 from mfsim.export.trace import trace
+from mfsim.export.words import in_order, set_calibration
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.fold import check_finite
 
@@ -47,11 +48,14 @@ def quantized_model(
     check_finite(model)
     proto = trace(model, _samples(example))
     clean_up(proto)
-    set_names(proto, model)
+    quantizers = set_names(proto, model)
     check_numbers(proto)
     check_quantized(proto, model, LAYER_KEY)
     _set_rounding(proto, model)
+    in_order(proto.graph)
     proto = _finish(proto, "quantized")
+    if isinstance(model, QuantizedNetwork) and model.calibration is not None:
+        set_calibration(proto, model.calibration, quantizers)
     if not allow_inexact:
         check_exact(proto)
     return proto
@@ -142,20 +146,9 @@ def _set_rounding(proto: onnx.ModelProto, model: nn.Module) -> None:
 
 def _finish(proto: onnx.ModelProto, kind: str) -> onnx.ModelProto:
     """Return the complete model: function bodies of the ops in use, versions, metadata; checked."""
-    used = {(node.domain, node.op_type) for node in proto.graph.node if node.domain}
-    missing = sorted(f"{domain}::{op}" for domain, op in used - bodies().keys())
-    if missing:
-        raise ExportError(f"the op {missing[0]} has no body in standard ops, so ONNX Runtime could not run it")
-    domains = {"": OPSET} | {domain: DOMAINS[domain] for domain, _ in used}
     inputs = ",".join(value.name for value in proto.graph.input)
-    model = helper.make_model(
-        proto.graph,
-        producer_name="mfsim",
-        producer_version=__version__,
-        ir_version=IR_VERSION,
-        opset_imports=[helper.make_opsetid(domain, version) for domain, version in sorted(domains.items())],
-        functions=[body for key, body in bodies().items() if key in used],
-    )
+    model = helper.make_model(proto.graph, producer_name="mfsim", producer_version=__version__, ir_version=IR_VERSION)
+    set_bodies(model)
     helper.set_model_props(model, {"mfsim.inputs": inputs, "mfsim.kind": kind, "mfsim.version": __version__})
     try:
         onnx.checker.check_model(model, full_check=True)

@@ -25,6 +25,8 @@ PARAMETERS = ("", "scale", "zero_point", "bit_width")
 ROLES = {
     "Accumulator": ("", "accumulator.scale", "accumulator.bit_width"),
     "Add": ("bias", "bias"),
+    "AdderConv": ("", "weight"),
+    "AdderMatMul": ("", "weight"),
     "Conv": ("", "weight", "bias"),
     "Gemm": ("", "weight", "bias"),
     "LayerNorm": ("", "x_scale", "weight", "weight.scale", "bias", "eps", "guard", "y_scale"),
@@ -32,9 +34,20 @@ ROLES = {
     "MFConv": ("", "weight"),
     "MFMatMul": ("", "weight"),
     "MatMul": ("weight", "weight"),
+    "MinConv": ("", "weight"),
+    "MinMatMul": ("", "weight"),
     "RMSNorm": ("", "x_scale", "weight", "weight.scale", "eps", "guard", "y_scale"),
     "RMSNormRecip": ("", "x_scale", "weight", "weight.scale", "eps", "guard", "recip_one", "y_scale"),
     "Shift": ("", "gain"),
+    "Softmax": ("", "x_scale", "exp_table", "y_scale"),
+    "SoftmaxLog": ("", "x_scale", *"exp_table thresholds lnk_table lnm_table out_table fine y_scale".split()),
+    "SoftmaxRecip": ("", "x_scale", "exp_table", "recip_one", "y_scale"),
+    "SoftmaxShift": ("", "x_scale", "exp_table", "thresholds", "y_scale"),
+    "Table": ("", "x_scale", "table", "first", "y_scale"),
+    "TanhL1": ("", "x_scale", "tanh_table", "eps", "y_scale"),
+    "TanhL1Shift": ("", "x_scale", "tanh_table", "eps", "thresholds", "y_scale"),
+    "ShiftConv": ("", "weight"),
+    "ShiftMatMul": ("", "weight"),
     "ShiftNormL1": ("", "x_scale", "gain", "bias", "thresholds", "y_scale"),
     "ShiftNormL2": ("", "x_scale", "gain", "bias", "thresholds", "y_scale"),
     "SoftThreshold": ("", "threshold"),
@@ -46,22 +59,28 @@ HIDDEN = ("export_handler", "act_quant")
 """Inner modules of a Brevitas quantizer that its name leaves out."""
 
 
-def set_names(model: onnx.ModelProto, module: nn.Module) -> None:
-    """Rename nodes, values and initializers of `model`, exported from `module`, and replace the metadata."""
+def set_names(model: onnx.ModelProto, module: nn.Module) -> dict[str, list[str]]:
+    """Rename nodes, values and initializers of `model`, exported from `module`, and replace the metadata.
+
+    Returns the names of the Quant nodes of each quantizer, by its path.
+    """
     graph = model.graph
     inside = isinstance(module, QuantizedNetwork)
     ends = {value.name for value in (*graph.input, *graph.output)}
     fresh = _numbering(ends)
     names: dict[str, str] = {}
     constants = {tensor.name for tensor in graph.initializer}
+    quantizers: dict[str, list[str]] = {}
     for node in graph.node:
         path = f".{_path(node)}".removeprefix(".model" if inside else "").removeprefix(".")
         is_quant = node.op_type == "Quant"
         layer = path.rpartition(".")[0] if is_quant else path
+        quantizer = path
         if is_quant and layer in ENDS:
-            count = len(graph.output) if layer == "output_quant" else len(graph.input)
-            layer = path = path if count > 1 else layer
+            layer = path = end_name(path, len(graph.output if layer == "output_quant" else graph.input))
         name = fresh(path if is_quant else f"{path}/{node.op_type}")
+        if is_quant:
+            quantizers.setdefault(quantizer, []).append(name)
         for k, old in enumerate(node.input):
             if old in constants and old not in names:
                 names[old] = fresh(_role(node, k, name, layer))
@@ -71,8 +90,14 @@ def set_names(model: onnx.ModelProto, module: nn.Module) -> None:
                 names[old] = name if k == 0 else fresh(f"{name}.{k}")
         del node.metadata_props[:]
         node.metadata_props.add(key=LAYER_KEY, value=layer)
-        node.doc_string = ""
+        node.ClearField("doc_string")
     _apply(graph, names)
+    return quantizers
+
+
+def end_name(path: str, count: int) -> str:
+    """Return what the quantizer at `path` is called at one of `count` inputs or outputs: a single one is not numbered."""
+    return path if count > 1 else path.rpartition(".")[0]
 
 
 def _path(node: onnx.NodeProto) -> str:
@@ -94,8 +119,11 @@ def _role(node: onnx.NodeProto, k: int, name: str, layer: str) -> str:
         return f"{name}.{PARAMETERS[k]}"
     if node.op_type == "Quant":
         return f"{layer}.{name.rpartition('.')[2].removesuffix('_quant')}".lstrip(".")
-    if node.op_type in ROLES and k < len(ROLES[node.op_type]):
-        return f"{layer}.{ROLES[node.op_type][k]}".lstrip(".")
+    roles = ROLES.get(node.op_type.removeprefix("Masked"), ())
+    if k < len(roles):
+        return f"{layer}.{roles[k]}".lstrip(".")
+    if node.op_type.startswith("Masked"):
+        return f"{layer}.mask".lstrip(".")
     return f"{name}.{'shape' if node.op_type == 'Reshape' else f'input_{k}'}"
 
 
@@ -122,7 +150,7 @@ def _apply(graph: onnx.GraphProto, names: dict[str, str]) -> None:
     for tensor in graph.initializer:
         tensor.name = names.get(tensor.name, tensor.name)
         del tensor.metadata_props[:]
-        tensor.doc_string = ""
+        tensor.ClearField("doc_string")
     shapes = [value for value in graph.value_info if value.name in names]
     made = {name for node in graph.node for name in node.output}
     kept = []
@@ -134,6 +162,6 @@ def _apply(graph: onnx.GraphProto, names: dict[str, str]) -> None:
     graph.value_info.extend(kept)
     for value in (*graph.value_info, *graph.input, *graph.output):
         del value.metadata_props[:]
-        value.doc_string = ""
+        value.ClearField("doc_string")
     del graph.metadata_props[:]
     graph.name, graph.doc_string = "network", ""

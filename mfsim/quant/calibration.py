@@ -38,6 +38,10 @@ class Subject:
         (only,) = self.statistics.values()
         return only
 
+    def at(self, name: str) -> str:
+        """Return the path of the quantizer called `name`; the layer's own for an empty name."""
+        return f"{self.path}.{name}".strip(".")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the layer as `json.dumps` takes it, exactly."""
         statistics = {name: seen.to_dict() for name, seen in self.statistics.items()}

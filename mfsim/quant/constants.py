@@ -2,9 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from mfsim.errors import RecipeError
+from mfsim.quant.calibration import Calibration
+from mfsim.quant.recipe import PROVED, Recipe
+from mfsim.quant.words import Plan
+
+
+def check_plan(
+    calibration: Calibration,
+    recipe: Recipe,
+    plan: Plan,
+    weights: Mapping[str, np.ndarray],
+    biases: Mapping[str, np.ndarray],
+    thresholds: Mapping[str, np.ndarray],
+) -> None:
+    """Raise `RecipeError` for the first constant, in the order of the layers, that does not fit its word in `plan`.
+
+    `weights`, `biases` and `thresholds` are by the path of their layer.
+    """
+    for subject in calibration.subjects:
+        path, words = subject.path, recipe.layer(subject.path)
+        if path in weights:
+            weight, bias = plan[subject.at("weight_quant")], plan[subject.at("bias_quant")]
+            check_product(path, weights[path], biases.get(path), weight.exponents, bias.exponents, bias.bits)
+        elif path in thresholds and words.threshold != PROVED:
+            word = plan[subject.at("threshold_quant")]
+            check_threshold(path, thresholds[path], word.exponents, word.bits)
 
 
 def check_product(

@@ -92,6 +92,20 @@ def choose_exponent(
     return min(range(exponent, exponent - FINER - 1, -1), key=lambda e: squared_error(values, e, lo, hi, partner))
 
 
+def power_exponents(weight: np.ndarray, bits: int, per_channel: bool) -> np.ndarray:
+    """Return the exponents of power-of-two weights [O, ...] in a signed word: one int, or O of them.
+
+    The greatest magnitude, rounded in the log domain, becomes the code 2**(bits - 2). No channel's exponent
+    lies more than `bits` - 1 below that of the whole tensor.
+    """
+    magnitudes = np.abs(np.asarray(weight, dtype=np.float64)).reshape(len(weight), -1).max(axis=1)
+    mantissa, exponent = np.frexp(magnitudes)
+    chosen = np.asarray(exponent - (mantissa < 0.5**0.5), dtype=np.int64) - (bits - 2)
+    present = magnitudes > 0
+    whole = int(chosen[present].max()) if present.any() else -(bits - 1)
+    return np.where(present, np.maximum(chosen, whole - (bits - 1)), whole) if per_channel else np.array(whole)
+
+
 def weight_exponents(
     weight: np.ndarray, bits: int, per_channel: bool, method: str = "mse", partner: Partner | None = None
 ) -> np.ndarray:

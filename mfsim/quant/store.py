@@ -23,13 +23,14 @@ from mfsim.errors import ModelError
 from mfsim.files import write_whole
 from mfsim.nn import AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d
 from mfsim.quant.calibrate import nonlinear_layers
+from mfsim.quant.calibration import Calibration
 from mfsim.quant.fold import BATCH_NORMS, as_pool, replace_module
 from mfsim.quant.layers import QuantProduct
 from mfsim.quant.quantizers import ActivationQuant
 from mfsim.quant.sites import Site, assemble
 from mfsim.quant.transforms import QuantizedNetwork
 
-VERSION = 1
+VERSION = 2
 """Version of the structure in the header."""
 
 
@@ -48,6 +49,7 @@ def save(network: QuantizedNetwork, path: str | os.PathLike[str]) -> pathlib.Pat
         ],
         "outputs": len(network.output_quant),
         "output_bits": network.output_quant[0].bits,
+        "calibration": None if network.calibration is None else network.calibration.to_text(),
         "inputs": [[quantizer.bits, quantizer.signed] for quantizer in network.input_quant],
     }
     # One entry: safetensors writes several in random order, and equal networks should have equal files.
@@ -83,6 +85,8 @@ def load(path: str | os.PathLike[str], model: nn.Module) -> QuantizedNetwork:
     try:
         network = _rebuild(copy.deepcopy(model).eval(), structure)
         network.load_state_dict(tensors)
+        text = structure["calibration"]
+        network.calibration = None if text is None else Calibration.from_text(text)
         for _, module in nonlinear_layers(network.model):
             module.derive()
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:

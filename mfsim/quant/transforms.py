@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from mfsim.nn import WHT, SoftThreshold, functional
+from mfsim.quant.calibration import Calibration
 from mfsim.quant.quantizers import ActivationQuant
 
 
@@ -109,11 +110,14 @@ class QuantizedNetwork(nn.Module):
     input_quant : quantizer of each input, or none where the first layers' own ones serve.
     output_quant : quantizer of each output, so that all codes of one output share a scale.
     sites : what was replaced in `model`, as it is saved.
+    calibration : what its scales were decided from; None before that.
     """
+
+    calibration: Calibration | None
 
     def __init__(self, model: nn.Module, sites: tuple[Any, ...], outputs: int, output_bits: int) -> None:
         super().__init__()
-        self.model, self.sites = model, sites
+        self.model, self.sites, self.calibration = model, sites, None
         self.input_quant = nn.ModuleList()
         self.output_quant = nn.ModuleList(ActivationQuant(output_bits) for _ in range(outputs))
 

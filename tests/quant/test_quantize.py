@@ -126,7 +126,8 @@ def refused(error, message, model, recipe=None, calibration=None):
 
 def test_layers_that_cannot_be_quantized_are_named():
     known = (
-        "Linear, Conv2d, MFLinear, MFConv2d, WHT, SoftThreshold, Hardtanh, ReLU6, TokenEmbedding, MatMul, MFMatMul, "
+        "Linear, Conv2d, MFLinear, MFConv2d, AdderLinear, AdderConv2d, MinLinear, MinConv2d, ShiftLinear, ShiftConv2d, "
+        "WHT, SoftThreshold, Hardtanh, ReLU6, TokenEmbedding, MatMul, MFMatMul, "
         "Mul, Add, GELU, SiLU, Tanh, Identity, ReLU, MaxPool2d, Flatten, Unflatten, ZeroPad2d, Dropout, Dropout1d, Dropout2d, AvgPool2d, GlobalAvgPool2d, Shift"
     )
     for layer in (nn.Softplus(), nn.LSTM(8, 8), nn.PixelShuffle(2), nn.Conv2d(1, 1, 3, padding_mode="reflect")):
@@ -248,7 +249,7 @@ def test_grids_other_than_split():
     for grid in ("shared", "aligned"):
         refused(
             RecipeError,
-            f"`per_channel` of layer `1` must be false, because its MF product has the grid {grid}",
+            f"`per_channel` of layer `1` must be false, because its product has the grid {grid}",
             nn.Sequential(nn.Flatten(), MFLinear(64, 3, grid=grid)),
             {"per_channel": True},
         )

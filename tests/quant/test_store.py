@@ -38,7 +38,7 @@ def test_files_that_are_no_quantized_network(tmp_path):
         save_file({"a": torch.zeros(2)}, path, None if text is None else {"mfsim": text})
         with pytest.raises(ModelError, match=r"is no quantized network of this version of mfsim$"):
             load(path, model)
-    save_file({"a": torch.zeros(2)}, tmp_path / "odd", {"mfsim": '{"version": 1}'})
+    save_file({"a": torch.zeros(2)}, tmp_path / "odd", {"mfsim": '{"version": 2}'})
     with pytest.raises(ModelError, match=r"does not suit the model: "):
         load(tmp_path / "odd", model)
 

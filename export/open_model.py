@@ -1,0 +1,140 @@
+"""`open_model`: an exported model.onnx whose words and scales can be changed.
+
+The file keeps float weights and, as metadata, the recipe, what calibration saw, and which nodes belong
+to which quantizer. `set_formats` asks the functions by which a network is quantized, so that the edited
+model is the one that a quantized network of that recipe would be exported to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import onnx
+
+from mfsim.compiler import compile_model
+from mfsim.compiler.reader import read_model
+from mfsim.errors import ModelError, RecipeError
+from mfsim.export.bodies import set_bodies
+from mfsim.export.exactness import check_program
+from mfsim.export.files import write_model
+from mfsim.export.naming import end_name
+from mfsim.export.words import (
+    BIAS,
+    CALIBRATION,
+    ENTRANCE,
+    QUANTIZERS,
+    WEIGHT,
+    blank,
+    float_weights,
+    put_in,
+    set_calibration,
+    take_out,
+)
+from mfsim.program import Program
+from mfsim.quant.calibration import Calibration
+from mfsim.quant.constants import check_plan
+from mfsim.quant.decide import decide
+from mfsim.quant.recipe import Recipe
+from mfsim.quant.words import Weights
+
+
+def open_model(source: str | os.PathLike[str] | onnx.ModelProto) -> OpenModel:
+    """Return an exported model.onnx, opened for changes of words and scales.
+
+    Raises
+    ------
+    ModelError
+        If the file is missing or damaged, or holds no calibration: a file of others, or an old one.
+    """
+    model = read_model(source)
+    properties = {entry.key: entry.value for entry in model.metadata_props}
+    if CALIBRATION not in properties or QUANTIZERS not in properties:
+        shown = "the model" if isinstance(source, onnx.ModelProto) else f"`{source}`"
+        raise ModelError(f"{shown} holds no calibration, so its formats cannot be set; quantize and export it again")
+    return OpenModel(model, Calibration.from_text(properties[CALIBRATION]), json.loads(properties[QUANTIZERS]))
+
+
+class OpenModel:
+    """A quantized model whose formats can be set; made by `open_model`.
+
+    Attributes
+    ----------
+    digest : sha256 over all but words and scales: float weights, graph, statistics.
+    layers : the paths that a recipe may name.
+    """
+
+    def __init__(
+        self, model: onnx.ModelProto, calibration: Calibration, quantizers: Mapping[str, Sequence[str]]
+    ) -> None:
+        self._model, self._calibration, self._quantizers = model, calibration, quantizers
+        self._program: Program | None = None
+        self._bare = onnx.ModelProto()
+        self._bare.CopyFrom(model)
+        entrances = [name for path, names in quantizers.items() if path.startswith(ENTRANCE) for name in names]
+        take_out(self._bare.graph, entrances)
+        set_bodies(self._bare)
+        self._inner = {path: names for path, names in quantizers.items() if not path.startswith(ENTRANCE)}
+        self._weights = Weights(float_weights(self._bare.graph, self._inner, WEIGHT))
+        self._biases = float_weights(self._bare.graph, self._inner, BIAS)
+        self._thresholds = float_weights(self._bare.graph, self._inner, "threshold_quant")
+        self.layers = tuple(subject.path for subject in calibration.subjects)
+        self.digest = self._digest()
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe by which words and scales are as they are."""
+        return self._calibration.recipe
+
+    def set_formats(self, recipe: Recipe) -> None:
+        """Give every word and scale, and what follows from them, the values by `recipe`.
+
+        Raises
+        ------
+        RecipeError
+            If a pattern matches no layer, a bias or threshold does not fit its word, or the recipe asks
+            for other quantizers than the file has; nothing has changed then.
+        """
+        recipe.check(self.layers)
+        for subject in self._calibration.subjects:
+            if subject.kind == "Requantized" and subject.path not in recipe.layers:
+                raise RecipeError(f"the recipe must name layer `{subject.path}`: the file has a quantizer behind it")
+        plan = decide(self._calibration, recipe, self._weights)
+        check_plan(self._calibration, recipe, plan, self._weights.arrays, self._biases, self._thresholds)
+        model = onnx.ModelProto()
+        model.CopyFrom(self._bare)
+        put_in(model.graph, plan, self._inner)
+        set_bodies(model)
+        calibration = replace(self._calibration, recipe=recipe)
+        entrances = {path: [end_name(path, len(model.graph.input))] for path in plan if path.startswith(ENTRANCE)}
+        set_calibration(model, calibration, self._inner | entrances)
+        self._model, self._calibration, self._program = model, calibration, None
+
+    def program(self) -> Program:
+        """Return the integer program, compiled from the opened graph."""
+        if self._program is None:
+            self._program = compile_model(self._model)
+        return self._program
+
+    def model(self) -> onnx.ModelProto:
+        """Return the model as it is now; a copy."""
+        model = onnx.ModelProto()
+        model.CopyFrom(self._model)
+        return model
+
+    def save(self, path: str | os.PathLike[str], *, allow_inexact: bool = False) -> pathlib.Path:
+        """Write the model to `path`, whole or not at all, and return the path; errors are those of `export_quantized`."""
+        if not allow_inexact:
+            check_program(self.program())
+        return write_model(self._model, path)
+
+    def _digest(self) -> str:
+        model = onnx.ModelProto()
+        model.CopyFrom(self._bare)
+        blank(model.graph, self._inner)
+        set_calibration(model, replace(self._calibration, recipe=Recipe()), self._inner)
+        return hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest()

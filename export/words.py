@@ -1,0 +1,200 @@
+"""The words of a quantized model's graph: taken out of it, and put in by a plan of `mfsim.quant.decide`.
+
+A bare graph has no accumulator and no quantizer at its entrance, because recipes differ in them; every
+other quantizer stays where it is, and gets other scale and bit-width initializers. What is put in has
+the names, the order and the shapes that the exporter gives it, so that an edited file has the bytes of
+one that was exported afresh.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from mfsim.export.cleanup import rename
+from mfsim.export.naming import LAYER_KEY, PARAMETERS, ROLES, end_name
+from mfsim.quant.calibration import Calibration
+from mfsim.quant.words import Plan, Word
+
+MFSIM, QONNX = "org.mfsim", "qonnx.custom_op.general"
+WEIGHT, BIAS, ACCUMULATOR, ENTRANCE = "weight_quant", "bias_quant", "accumulator", "input_quant."
+
+
+CALIBRATION, QUANTIZERS = "mfsim.calibration", "mfsim.quantizers"
+"""Keys of a model's metadata: its calibration, and the names of the Quant nodes by the path of their quantizer."""
+
+
+def set_calibration(model: onnx.ModelProto, calibration: Calibration, quantizers: Mapping[str, Sequence[str]]) -> None:
+    """Write what `open_model` needs into the metadata of `model`."""
+    others = {entry.key: entry.value for entry in model.metadata_props}
+    names = json.dumps({path: list(names) for path, names in quantizers.items()}, sort_keys=True)
+    helper.set_model_props(
+        model, dict(sorted((others | {CALIBRATION: calibration.to_text(), QUANTIZERS: names}).items()))
+    )
+
+
+def in_order(graph: onnx.GraphProto) -> None:
+    """Bring initializers into the order in which nodes read them, and shapes into that in which they are written."""
+    read = {name: k for k, name in enumerate(dict.fromkeys(name for node in graph.node for name in node.input))}
+    written = {name: k for k, name in enumerate(name for node in graph.node for name in node.output)}
+    for things, order in ((graph.initializer, read), (graph.value_info, written)):
+        things.sort(key=lambda thing, order=order: order.get(thing.name, len(order)))
+
+
+def take_out(graph: onnx.GraphProto, entrances: Sequence[str]) -> None:
+    """Make `graph` bare: remove accumulators and the quantizers named `entrances`."""
+    removed = [node for node in graph.node if node.name in entrances or _is(node, MFSIM, "Accumulator")]
+    for node in removed:
+        rename(graph, node.output[0], node.input[0])
+        graph.node.remove(node)
+    gone = {name for node in removed for name in (*node.input[1:], *node.output)}
+    for things in (graph.initializer, graph.value_info):
+        kept = [thing for thing in things if thing.name not in gone]
+        del things[:]
+        things.extend(kept)
+    in_order(graph)
+
+
+def put_in(graph: onnx.GraphProto, plan: Plan, quantizers: Mapping[str, Sequence[str]]) -> None:
+    """Give a bare `graph` the words of `plan`; `quantizers` are the names of Quant nodes by the path of the quantizer."""
+    nodes = {node.name: node for node in graph.node}
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    entrances = [word for path, word in plan.items() if path.startswith(ENTRANCE)]
+    for path, word in plan.items():
+        if path.rpartition(".")[2] == ACCUMULATOR:
+            _put_accumulators(graph, path.rpartition(".")[0], word, quantizers, nodes)
+        elif not path.startswith(ENTRANCE):
+            for name in quantizers.get(path, ()):  # not every layer has a bias
+                _set_word(graph, nodes[name], path, word, tensors)
+    for k, word in reversed(list(enumerate(entrances))):
+        _put_entrance(graph, k, word)
+    in_order(graph)
+
+
+def blank(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]]) -> None:
+    """Set every scale and bit width of a bare `graph` to 0, so that graphs with other words are equal."""
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    nodes = {node.name: node for node in graph.node}
+    for name in (name for names in quantizers.values() for name in names if name in nodes):
+        for k in (1, 3):
+            tensors[nodes[name].input[k]].CopyFrom(_number(nodes[name].input[k], 0.0))
+
+
+def float_weights(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]], name: str) -> dict[str, np.ndarray]:
+    """Return what the quantizers called `name` (`weight_quant`, ...) quantize, outputs first, by the path of the layer."""
+    nodes = {node.name: node for node in graph.node}
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    found = {}
+    for path, names in quantizers.items():
+        layer, _, role = path.rpartition(".")
+        if role == name:
+            node = nodes[names[0]]
+            values = numpy_helper.to_array(tensors[node.input[0]])
+            axis = _output_axis(graph, node, values.ndim) if name == WEIGHT else 0
+            found[layer] = np.ascontiguousarray(np.moveaxis(values, axis, 0))
+    return found
+
+
+def _is(node: onnx.NodeProto, domain: str, op: str) -> bool:
+    return (node.domain, node.op_type) == (domain, op)
+
+
+def _number(name: str, value: float) -> onnx.TensorProto:
+    return numpy_helper.from_array(np.array(value, dtype=np.float32), name)
+
+
+def _scale(name: str, exponents: np.ndarray) -> onnx.TensorProto:
+    return numpy_helper.from_array(np.asarray(np.ldexp(np.float32(1), exponents)), name)
+
+
+def _set_word(
+    graph: onnx.GraphProto, node: onnx.NodeProto, path: str, word: Word, tensors: Mapping[str, onnx.TensorProto]
+) -> None:
+    exponents, values = word.exponents, tensors.get(node.input[0])
+    if exponents.ndim and values is not None:
+        shape = [1] * len(values.dims)
+        axis = _output_axis(graph, node, len(shape)) if path.endswith(WEIGHT) else 0
+        shape[axis] = len(exponents)
+        exponents = exponents.reshape(shape)
+    tensors[node.input[1]].CopyFrom(_scale(node.input[1], exponents))
+    tensors[node.input[3]].CopyFrom(_number(node.input[3], word.bits))
+
+
+def _readers(graph: onnx.GraphProto, name: str) -> list[onnx.NodeProto]:
+    return [node for node in graph.node if name in node.input]
+
+
+def _output_axis(graph: onnx.GraphProto, node: onnx.NodeProto, rank: int) -> int:
+    """Return the axis of the output channels of the weights that `node` quantizes."""
+    reader = _readers(graph, node.output[0])[0]
+    attributes = {a.name: helper.get_attribute_value(a) for a in reader.attribute}
+    if reader.op_type == "Transpose":
+        axis = _output_axis(graph, reader, rank)
+        return int(attributes.get("perm", range(rank)[::-1])[axis])
+    if reader.op_type.endswith("Conv") or attributes.get("transB", 0):
+        return 0
+    return rank - 1
+
+
+def _put_accumulators(
+    graph: onnx.GraphProto,
+    layer: str,
+    word: Word,
+    quantizers: Mapping[str, Sequence[str]],
+    nodes: Mapping[str, onnx.NodeProto],
+) -> None:
+    biases = {nodes[name].output[0] for name in quantizers.get(f"{layer}.{BIAS}".lstrip("."), ())}
+    scale, bit_width = (f"{layer}.{role}".lstrip(".") for role in ROLES["Accumulator"][1:])
+    products = [p for name in quantizers[f"{layer}.{WEIGHT}".lstrip(".")] for p in _products(graph, nodes[name])]
+    for number, product in enumerate(products):
+        sums = [node for node in _readers(graph, product.output[0]) if biases & set(node.input)]
+        last = sums[0] if sums else product
+        name = f"{layer}/Accumulator" + (f"_{number}" if number else "")
+        rename(graph, last.output[0], name)
+        made = helper.make_node(
+            "Accumulator",
+            [last.output[0], scale, bit_width],
+            [name],
+            name,
+            domain=MFSIM,
+            overflow=word.overflow,
+            signed=1,
+        )
+        _insert(graph, list(graph.node).index(last) + 1, made, layer, last.output[0])
+    shape = (-1, 1, 1) if word.exponents.ndim and products[0].op_type.endswith("Conv") else word.exponents.shape
+    graph.initializer.extend((_scale(scale, word.exponents.reshape(shape)), _number(bit_width, word.bits)))
+
+
+def _products(graph: onnx.GraphProto, quantizer: onnx.NodeProto) -> list[onnx.NodeProto]:
+    readers = _readers(graph, quantizer.output[0])
+    return [p for node in readers for p in (_products(graph, node) if node.op_type == "Transpose" else [node])]
+
+
+def _put_entrance(graph: onnx.GraphProto, k: int, word: Word) -> None:
+    """Insert the quantizer of input `k` in front of everything."""
+    value = graph.input[k].name
+    name = end_name(f"{ENTRANCE}{k}", len(graph.input))
+    rename(graph, value, name)
+    parameters = [f"{name}.{role}" for role in PARAMETERS[1:]]
+    made = helper.make_node("Quant", [value, *parameters], [name], name, domain=QONNX)
+    made.attribute.append(helper.make_attribute("rounding_mode", "ROUND"))
+    made.attribute.append(helper.make_attribute("signed", int(word.signed)))
+    made.attribute.append(helper.make_attribute("narrow", 0))
+    _insert(graph, 0, made, name, value)
+    graph.initializer.append(_scale(parameters[0], word.exponents))
+    graph.initializer.extend((_number(parameters[1], 0.0), _number(parameters[2], word.bits)))
+
+
+def _insert(graph: onnx.GraphProto, at: int, node: onnx.NodeProto, layer: str, like: str) -> None:
+    """Insert `node` of `layer`, whose result has the shape of the value `like`."""
+    node.metadata_props.add(key=LAYER_KEY, value=layer)
+    graph.node.insert(at, node)
+    for value in (*graph.value_info, *graph.input):
+        if value.name == like:
+            graph.value_info.add().CopyFrom(value)
+            graph.value_info[-1].name = node.output[0]
+            break
