@@ -23,7 +23,7 @@ from mfsim.cli.options import (
 from mfsim.cli.session import session
 from mfsim.settings import DEFAULTS, Settings
 
-Model = Annotated[str, typer.Option(help="mf-mlp, mf-cnn, wht-cnn, dense-cnn, or package.module:callable.")]
+Model = Annotated[str, typer.Option(help="A built-in model, such as mf-cnn or mini-vit, or package.module:callable.")]
 TrainData = Annotated[str, typer.Option(help=f"{KINDS_OF_DATA}.")]
 Out = Annotated[pathlib.Path, typer.Option(help="The run folder; it is made where it is missing.")]
 Start = Annotated[
