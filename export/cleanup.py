@@ -22,6 +22,7 @@ def clean_up(model: onnx.ModelProto) -> None:
     """Run all passes on `model` in place."""
     graph = model.graph
     fold_constants(graph)
+    remove_zero_biases(graph)
     simplify_reshapes(graph)
     remove_identities(graph)
     hoist_moves(graph)
@@ -45,6 +46,7 @@ def arrays(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
 def fold_constants(graph: onnx.GraphProto) -> None:
     """Replace standard nodes whose inputs are all constant by initializers."""
     known = arrays(graph)
+    quantized: dict[str, str] = {}
     outputs = {value.name for value in graph.output}
     floats = {value.name for value in graph.value_info if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT}
     kept = []
@@ -52,6 +54,10 @@ def fold_constants(graph: onnx.GraphProto) -> None:
         if node.op_type == "CastLike" and node.input[1] in floats:
             node.op_type, node.input[:] = "Cast", node.input[:1]
             node.attribute.append(helper.make_attribute("to", onnx.TensorProto.FLOAT))
+        if node.op_type == "Quant" and node.input[0] in known:
+            quantized[node.output[0]] = node.input[0]
+        if node.op_type == "Shape" and node.input[0] in quantized:
+            node.input[0] = quantized[node.input[0]]  # the shape of constants is known, quantized or not
         inputs = [name for name in node.input if name]
         if node.domain or any(name not in known for name in inputs) or outputs & set(node.output):
             kept.append(node)
@@ -67,6 +73,19 @@ def fold_constants(graph: onnx.GraphProto) -> None:
                 graph.initializer.append(numpy_helper.from_array(result, name))
     del graph.node[:]
     graph.node.extend(kept)
+
+
+def remove_zero_biases(graph: onnx.GraphProto) -> None:
+    """Remove the bias of zeros that torch's exporter gives a convolution without one."""
+    known = arrays(graph)
+    for node in graph.node:
+        if (
+            node.op_type == "Conv"
+            and len(node.input) == 3
+            and node.input[2] in known
+            and not known[node.input[2]].any()
+        ):
+            del node.input[2]
 
 
 def simplify_reshapes(graph: onnx.GraphProto) -> None:

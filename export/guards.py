@@ -18,10 +18,23 @@ from mfsim.errors import ExportError
 from mfsim.nn import WHT, SoftThreshold
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.layers import QuantConv2d, QuantLinear, QuantMFConv2d, QuantMFLinear
-from mfsim.quant.nonlinear import QuantLayerNorm, QuantRMSNorm, QuantShiftNorm
+from mfsim.quant.nonlinear import (
+    QuantLayerNorm,
+    QuantRMSNorm,
+    QuantShiftNorm,
+    QuantSoftmax,
+    QuantTable,
+    QuantTanhL1,
+)
+from mfsim.quant.pairs import QuantAdd, QuantMatMul, QuantMFMatMul, QuantMFMul, QuantMul
+from mfsim.quant.rope import QuantRope
+from mfsim.quant.structured import QuantAffine, QuantDCT, QuantFilterbank, QuantShiftAffine, QuantTriangularLinear
+from mfsim.quant.token_embedding import QuantTokenEmbedding
 from mfsim.quant.transforms import QuantSoftThreshold, QuantWHT
 
 ROUNDING_OPS = ("Round", "Floor", "Ceil", "QuantizeLinear", "DynamicQuantizeLinear")
+_SOFTMAXES = {"Softmax": 3, "SoftmaxRecip": 4, "SoftmaxShift": 4, "SoftmaxLog": 8}
+"""The place of y_scale in each form; a mask may follow."""
 PARAMETER_INPUTS = {
     "Quant": (0, 1, 2, 3),
     "Shift": (1,),
@@ -33,6 +46,9 @@ PARAMETER_INPUTS = {
     "ShiftNormL1": (1, 5),
     "ShiftNormL2": (1, 5),
     "Table": (1, 2, 3, 4),
+    **{f"{masked}{op}": (1, place) for op, place in _SOFTMAXES.items() for masked in ("", "Masked")},
+    "TanhL1": (1, 4),
+    "TanhL1Shift": (1, 5),
     "Clip": (1, 2),
     "Max": (0, 1),
     "Min": (0, 1),
@@ -50,6 +66,21 @@ NODES_OF = {
     QuantConv2d: ("Conv",),
     QuantMFLinear: ("MFMatMul",),
     QuantMFConv2d: ("MFConv",),
+    QuantAffine: ("Mul",),
+    QuantDCT: ("Gemm", "MatMul"),
+    QuantFilterbank: ("Conv",),
+    QuantShiftAffine: ("Shift",),
+    QuantTriangularLinear: ("Gemm", "MatMul"),
+    QuantAdd: ("Add",),
+    QuantMatMul: ("MatMul",),
+    QuantMFMatMul: ("MFMatMul",),
+    QuantMFMul: ("MFMul",),
+    QuantMul: ("Mul",),
+    QuantRope: ("Mul",),
+    QuantTokenEmbedding: ("Add",),
+    QuantTable: ("Table",),
+    QuantTanhL1: ("TanhL1", "TanhL1Shift"),
+    QuantSoftmax: tuple(f"{masked}{op}" for op in _SOFTMAXES for masked in ("", "Masked")),
     QuantLayerNorm: ("LayerNorm", "LayerNormRecip"),
     QuantRMSNorm: ("RMSNorm", "RMSNormRecip"),
     QuantShiftNorm: ("ShiftNormL1", "ShiftNormL2"),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from mfsim.nn import Add, MatMul, MFMatMul, Mul
+from mfsim.nn import Add, MatMul, MFMatMul, MFMul, Mul
 from mfsim.quant.quantizers import ActivationQuant
 
 
@@ -49,6 +49,15 @@ class QuantMFMatMul(QuantPair, MFMatMul):
         self.one_scale = layer.grid == "shared"
 
 
+class QuantMFMul(QuantPair, MFMul):
+    """`MFMul` on codes."""
+
+    def __init__(self, layer: MFMul, bits: int, signed: Sequence[bool]) -> None:
+        MFMul.__init__(self, layer.form, layer.sign_zero, layer.grid)
+        self.set_words(bits, signed)
+        self.one_scale = layer.grid == "shared"
+
+
 class QuantMul(QuantPair, Mul):
     """`Mul` on codes."""
 
@@ -70,6 +79,7 @@ class QuantAdd(QuantPair, Add):
 PAIRS: dict[type[nn.Module], type[QuantPair]] = {
     MatMul: QuantMatMul,
     MFMatMul: QuantMFMatMul,
+    MFMul: QuantMFMul,
     Mul: QuantMul,
     Add: QuantAdd,
 }

@@ -18,13 +18,26 @@ from typing import Any
 from torch import nn
 
 from mfsim.errors import UnsupportedOpError
-from mfsim.nn import WHT, AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d, SoftThreshold, TokenEmbedding, WHTLayer
+from mfsim.nn import (
+    WHT,
+    Affine,
+    AvgPool2d,
+    GlobalAvgPool2d,
+    Rope,
+    Shift,
+    ShiftBatchNorm1d,
+    SoftThreshold,
+    TokenEmbedding,
+    WHTLayer,
+)
 from mfsim.quant.fold import BATCH_NORMS, replace_module
 from mfsim.quant.layers import PRODUCTS, Words
 from mfsim.quant.nonlinear import NONLINEAR
 from mfsim.quant.observe import RESULT, Place
 from mfsim.quant.pairs import PAIRS
 from mfsim.quant.quantizers import ActivationQuant
+from mfsim.quant.rope import QuantRope
+from mfsim.quant.structured import STRUCTURED, QuantShiftAffine
 from mfsim.quant.token_embedding import QuantTokenEmbedding
 from mfsim.quant.transforms import QuantHardtanh, QuantizedNetwork, QuantSoftThreshold, QuantWHT, requantized
 
@@ -45,6 +58,8 @@ EXACT = (
 """Layers that are exact on codes and stay as they are."""
 OTHERS: dict[str, Callable[..., nn.Module]] = {
     "QuantHardtanh": QuantHardtanh,
+    "QuantRope": QuantRope,
+    "QuantShiftAffine": QuantShiftAffine,
     "QuantSoftThreshold": QuantSoftThreshold,
     "QuantTokenEmbedding": QuantTokenEmbedding,
     "QuantWHT": QuantWHT,
@@ -52,7 +67,8 @@ OTHERS: dict[str, Callable[..., nn.Module]] = {
     **{kind.__name__: kind for kind in (*PAIRS.values(), *NONLINEAR.values())},
 }
 """What makes the quantized layers that are no products with weights, by the kind of their site."""
-KNOWN = (TokenEmbedding, *PAIRS, *NONLINEAR)
+CONTAINERS = (nn.ModuleDict, nn.ModuleList, nn.Sequential)
+KNOWN = (*STRUCTURED, Rope, TokenEmbedding, *PAIRS, *NONLINEAR)
 INPUT = {"input_quant": 0}
 PORTS: dict[str, Mapping[str, int]] = {
     "ActivationQuant": {"": 0},
@@ -83,7 +99,7 @@ class Site:
     def build(self, layer: nn.Module) -> nn.Module:
         """Return the quantized layer for the float `layer`."""
         options = dict(self.options)
-        products = {quantized.__name__: quantized for quantized in PRODUCTS.values()}
+        products = {quantized.__name__: quantized for quantized in (*PRODUCTS.values(), *STRUCTURED.values())}
         if self.kind in products:
             return products[self.kind](layer, Words(**options))
         if self.kind == "ActivationQuant":
@@ -92,9 +108,9 @@ class Site:
 
 
 def leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module, WHTLayer | None]]:
-    """Yield (path, layer, enclosing WHTLayer or None) for every module without children."""
+    """Yield (path, layer, enclosing WHTLayer or None) for every module without children, empty lists left out."""
     for path, module in model.named_modules():
-        if not any(True for _ in module.children()):
+        if not any(True for _ in module.children()) and not isinstance(module, CONTAINERS):
             parent = model.get_submodule(path.rpartition(".")[0]) if path else None
             yield path, module, parent if isinstance(parent, WHTLayer) else None
 
@@ -114,6 +130,12 @@ def quantized_kind(path: str, layer: nn.Module, around: WHTLayer | None, named: 
         return "QuantSoftThreshold"
     if isinstance(layer, nn.Hardtanh):
         return "QuantHardtanh"
+    if isinstance(layer, Affine) and layer.kind != "free":
+        return "QuantShiftAffine"
+    if type(layer) in STRUCTURED:
+        return STRUCTURED[type(layer)].__name__
+    if isinstance(layer, Rope):
+        return "QuantRope"
     if isinstance(layer, TokenEmbedding):
         return "QuantTokenEmbedding"
     if type(layer) in PAIRS:

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from torch import nn
 
-from mfsim.nn import LayerNorm, RMSNorm, ShiftNorm
+from mfsim.nn import LayerNorm, RMSNorm, ShiftNorm, Softmax, TanhL1
 from mfsim.quant.nonlinear.base import QuantNonlinear
 from mfsim.quant.nonlinear.norms import QuantLayerNorm, QuantRMSNorm, QuantShiftNorm
+from mfsim.quant.nonlinear.softmax import QuantSoftmax
 from mfsim.quant.nonlinear.table import QuantTable
+from mfsim.quant.nonlinear.tanh_l1 import QuantTanhL1
 
-__all__ = ["NONLINEAR", "QuantLayerNorm", "QuantNonlinear", "QuantRMSNorm", "QuantShiftNorm", "QuantTable"]
+__all__ = [
+    "NONLINEAR",
+    "QuantLayerNorm",
+    "QuantNonlinear",
+    "QuantRMSNorm",
+    "QuantShiftNorm",
+    "QuantSoftmax",
+    "QuantTable",
+    "QuantTanhL1",
+]
 
 NONLINEAR: dict[type[nn.Module], type[QuantNonlinear]] = {
     nn.GELU: QuantTable,
@@ -22,5 +33,7 @@ NONLINEAR: dict[type[nn.Module], type[QuantNonlinear]] = {
     LayerNorm: QuantLayerNorm,
     RMSNorm: QuantRMSNorm,
     ShiftNorm: QuantShiftNorm,
+    Softmax: QuantSoftmax,
+    TanhL1: QuantTanhL1,
 }
 """The quantized layer for each nonlinear layer."""

@@ -1,0 +1,106 @@
+"""`QuantSoftmax`: softmax of rows of codes, in one of the forms of its ops.
+
+Tables, thresholds and the dividend of a reciprocal are derived from the scales, the words and the
+length of a row. The factor of the scores goes into the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from mfsim.derived import softmax as constants
+from mfsim.derived.tables import MAX_ENTRIES
+from mfsim.errors import RecipeError
+from mfsim.nn import Softmax
+from mfsim.nn.integer import softmax as softmaxes
+from mfsim.quant.nonlinear.base import QuantNonlinear
+
+MOST_BITS = MAX_ENTRIES.bit_length() - 1
+"""The widest scores: each code of a row has an entry in a table."""
+MOST_FRACTION = 24
+"""The finest grid of a result is 2**-24; a finer quantizer behind gains nothing."""
+
+
+class QuantNormaliser(QuantNonlinear):
+    """What softmax and tanh-l1 share: the length of a row, and a result between -1 and 1 on a grid of 1 to 24 fraction bits."""
+
+    def __init__(self, layer: nn.Module, bits: int, signed: bool, length: int) -> None:
+        super().__init__(layer, bits, signed)
+        if bits > MOST_BITS:
+            raise RecipeError(f"`activation` of a normaliser must be at most {MOST_BITS} bits, not {bits}")
+        self.length = length
+
+    @property
+    def fraction(self) -> int:
+        """F: the result lies on 2**-F."""
+        return -self.y_exponent
+
+    def derive(self) -> None:
+        """Make the derived constants anew, after the result's grid was brought into the range that the ops have."""
+        self.y_scale.clamp_(2.0**-MOST_FRACTION, 0.5)
+        super().derive()
+
+    def set_constants(self, names: Sequence[str], values: Sequence[object]) -> list[str]:
+        """Set derived constants and return their names, in the order in which the op takes them."""
+        for name, value in zip(names, values, strict=True):
+            self.set_constant(name, value)
+        return list(names)
+
+
+class QuantSoftmax(QuantNormaliser, Softmax):
+    """`Softmax` on codes, in its four forms.
+
+    Parameters
+    ----------
+    layer : Softmax
+    bits, signed : word of the scores.
+    length : int
+        Entries of a row.
+    """
+
+    mask_codes: torch.Tensor
+
+    def __init__(self, layer: Softmax, bits: int, signed: bool, length: int) -> None:
+        QuantNormaliser.__init__(self, layer, bits, signed, length)
+        self.gain, self.form, self.causal = layer.gain, layer.form, layer.causal
+        self.constants: list[str] = []
+
+    def make_constants(self) -> None:
+        """Set the constants of the form."""
+        fraction, length, exponent = self.fraction, self.length, self.x_exponent
+        table_bits = constants.default_table_bits(fraction, length)
+        if self.form == "log":
+            table_bits = constants.LOG_TABLE_BITS
+            tables = constants.log_tables(exponent, length, fraction, self.gain)
+            names = ("thresholds", "lnk_table", "lnm_table", "out_table", "fine")
+            self.constants = self.set_constants(names, [getattr(tables, name) for name in names])
+        elif self.form == "reciprocal":
+            self.constants = self.set_constants(["recip_one"], [constants.reciprocal_one(fraction, table_bits)])
+        elif self.form == "shift":
+            self.constants = self.set_constants(["thresholds"], [constants.shift_thresholds(table_bits, length)])
+        table = constants.exp_table(exponent, self.input_quant.bits, table_bits, self.gain)
+        self.set_constant("exp_table", table)
+        if self.causal:
+            mask = self.mask((length, length))
+            assert mask is not None, "a causal softmax has a mask"
+            self.set_constant("mask_codes", mask.int().tolist())
+
+    def function(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the float softmax of x."""
+        return Softmax.forward(self, x)
+
+    def integers(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the codes of the weights times `y_scale`."""
+        functions = {
+            "division": softmaxes.softmax,
+            "reciprocal": softmaxes.softmax_recip,
+            "shift": softmaxes.softmax_shift,
+            "log": softmaxes.softmax_log,
+        }
+        buffers = [self.get_buffer(name) for name in ("exp_table", *self.constants)]
+        mask = self.mask_codes if self.causal else None
+        y: torch.Tensor = functions[self.form](x, self.input_quant.scale, *buffers, self.y_scale, mask)
+        return y
