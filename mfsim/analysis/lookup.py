@@ -1,11 +1,12 @@
 """The lookup tables of a program: their entries, their words and the nodes that read them.
 
-A table is a constant input that its op declares under the name `table` (or a name that ends in
-`_table`). It is shared by all channels when it has one axis and no other table is read with another
+A table is a constant input that its op declares under the name `table` or `thresholds` (or a name that
+ends in `_table`). It is shared by all channels when it has one axis and no other table is read with another
 slice of the same tensor.
 
 A table may hide a product by a constant: `hidden_factor` finds those whose entries, between saturated
-ends, lie on a straight line whose slope is no power of two.
+ends, lie on a straight line whose slope is no power of two. Thresholds, which are searched, and a table
+that is read only at the result of a search are step functions and no products.
 """
 
 from __future__ import annotations
@@ -69,14 +70,15 @@ def _sliced_source(program: Program, node: Node) -> str:
     return name if sliced else ""
 
 
-def table_inputs(program: Program, node: Node) -> Iterator[Tensor]:
-    """Yield the tables that `node` reads."""
+def table_inputs(program: Program, node: Node) -> Iterator[tuple[Tensor, bool]]:
+    """Yield the tables that `node` reads, and whether it reads them in a search, or at its result, only."""
     if node.op not in ops.REGISTRY:
         return
-    for declared, tensor in zip(ops.REGISTRY[node.op].inputs, program.inputs_of(node), strict=False):
+    op = ops.REGISTRY[node.op]
+    for declared, tensor in zip(op.inputs, program.inputs_of(node), strict=False):
         name = declared.rstrip("?*")
-        if tensor.is_constant and (name == "table" or name.endswith("_table")):
-            yield tensor
+        if tensor.is_constant and (name in ("table", "thresholds") or name.endswith("_table")):
+            yield tensor, name == "thresholds" or name in op.searched
 
 
 def tables_of(program: Program, rows: Iterable[Row]) -> tuple[TableUse, ...]:
@@ -86,9 +88,12 @@ def tables_of(program: Program, rows: Iterable[Row]) -> tuple[TableUse, ...]:
         if row.primitive == "lut":
             widths[row.node] = max(widths.get(row.node, 0), row.widths[0])
     readers: dict[str, list[Node]] = {}
+    addressed: set[str] = set()
     for node in program.nodes:
-        for tensor in table_inputs(program, node):
+        for tensor, searched in table_inputs(program, node):
             readers.setdefault(tensor.name, []).append(node)
+            if not searched:
+                addressed.add(tensor.name)
     sliced: dict[str, set[str]] = {}
     for name, nodes in readers.items():
         for node in nodes:
@@ -102,7 +107,7 @@ def tables_of(program: Program, rows: Iterable[Row]) -> tuple[TableUse, ...]:
             program.tensors[name].format.bits,
             len(program.tensors[name].shape) == 1 and name not in apart,
             tuple(n.name for n in nodes),
-            hidden_factor(np.asarray(program.tensors[name].codes)),
+            hidden_factor(np.asarray(program.tensors[name].codes)) if name in addressed else 0,
         )
         for name, nodes in readers.items()
     )

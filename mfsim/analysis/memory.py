@@ -128,7 +128,7 @@ def packed_bytes(bits: int) -> int:
 
 def memory(program: Program) -> MemoryReport:
     """Return the memory that `program` needs for one sample; see the module header for the rules."""
-    tables = {tensor.name for node in program.nodes for tensor in table_inputs(program, node)}
+    tables = {tensor.name for node in program.nodes for tensor, _ in table_inputs(program, node)}
     made_in = dict.fromkeys(program.inputs, "")
     buffer = {name: name for name in program.inputs}
     tensors = [_stored(program, name, "", "activation") for name in program.inputs]

@@ -113,6 +113,8 @@ class Op:
     derive : returns the derived attributes (alignment shifts, clamps) for given input tensors.
     integer_body : whether its body in model.onnx computes in int64 between its input and its output, so
         that only these have to be exact in float32, not the inner words.
+    searched : the inputs that are tables of step functions: read at the number of thresholds that a
+        word reaches, never at a code, so that a straight line in them is no product.
     """
 
     name: str
@@ -127,6 +129,7 @@ class Op:
     realisations: frozenset[str] = frozenset({"kernel", "torch", "onnx", "integer"})
     derive: Callable[[Sequence[Tensor], Mapping[str, Value]], Mapping[str, Value]] | None = None
     integer_body: bool = False
+    searched: frozenset[str] = frozenset()
 
     def derived(self, tensors: Sequence[Tensor], attributes: Mapping[str, object]) -> dict[str, Value]:
         """Return all attributes for `tensors`: checked, defaults filled in, derived ones computed.

@@ -8,8 +8,8 @@
 m, d, t and S are those of softmax (`mfsim/ops/softmaxes.py`), the tables are in `mfsim/derived/softmax.py`:
 lnk[j] stands for j ln 2, lnm[u] for ln(1 + u 2**-M), out[v] for exp(-v) on the grid 2**-F. The rounded mantissa has
 2**M + 1 values: a truncated one would give a row of one weight less than 1. Error against the float softmax
-p, in LSB: 1/2 for the table of results, and p 2**F times the error of the logarithm, which is at most
-gain 2**-(e+g) for its two roundings, 2**-(M+1) for the mantissa and N 2**-(P+1) for the terms.
+p of gain x: at most 1/2 + 2**F p (exp(E) - 1) LSB with E = gain 2**-(e+g) + 2**-(M+1) + N 2**-(P+1), for the two
+roundings of L, that of the mantissa, and those of the terms.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Logarithm:
     @classmethod
     def of(cls, tensors, terms: Terms) -> Logarithm:
         """Return the logarithm of sums of `terms`."""
-        thresholds = check_thresholds(NAME, tensors[2], 1)
+        thresholds = check_thresholds(NAME, tensors[2])
         lnk, lnm = (table_codes(NAME, f"{name}_table", t) for name, t in zip(("lnk", "lnm"), tensors[3:5], strict=True))
         bits = terms.table_bits
         if thresholds != [1 << bits + j for j in range(1, len(thresholds) + 1)]:
@@ -207,4 +207,5 @@ OP = Op(
     cases=cases,
     derive=derive,
     integer_body=True,
+    searched=frozenset({"lnk_table"}),
 )

@@ -5,7 +5,7 @@
 
 m, d, t and S are those of softmax (`mfsim/ops/softmaxes.py`). k is log2 S rounded, so a row sums to
 2**-1/2 .. 2**1/2 instead of 1: up to 29 % from the float softmax. It is no approximation of that one but of
-`mfsim.nn.Softmax(form="shift")`, which it meets like softmax meets its own, as long as both round to one k.
+`mfsim.nn.Softmax(form="shift")`, from which it differs by at most 1/2 + 2**(F-P-1) LSB where both round to one k.
 S >= 2**P reaches the first P thresholds without being compared, and k >= P >= F + 1.
 """
 
@@ -36,7 +36,7 @@ from mfsim.ops.softmaxes import Terms, derivation, mask_of, term_rows, terms_of,
 def infer(tensors, attributes):
     x, fraction = tensors[0], check_fraction("softmax_shift", attributes)
     terms = terms_of("softmax_shift", tensors, attributes, 3)
-    thresholds = check_thresholds("softmax_shift", tensors[2], 1)
+    thresholds = check_thresholds("softmax_shift", tensors[2])
     if bisect.bisect_right(thresholds, terms.top) <= fraction:
         raise FormatError(
             f"the sum 2^{terms.table_bits} of op `softmax_shift` must reach more than {fraction} thresholds, one for "

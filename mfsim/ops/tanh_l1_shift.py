@@ -33,7 +33,7 @@ from mfsim.ops.tanh_l1s import EPS, checked, derivation, magnitude_rows, magnitu
 def infer(tensors, attributes):
     x, fraction = tensors[0], check_fraction("tanh_l1_shift", attributes)
     found = checked("tanh_l1_shift", tensors, attributes, 3)
-    thresholds = check_thresholds("tanh_l1_shift", tensors[2], 1)
+    thresholds = check_thresholds("tanh_l1_shift", tensors[2])
 
     def value(t, total):
         k = bisect.bisect_right(thresholds, total)
