@@ -20,7 +20,7 @@ from torch import nn
 from mfsim.analysis.error import ErrorSums
 from mfsim.compiler.reader import read_model
 from mfsim.errors import DataError, ModelError
-from mfsim.export.check_report import CheckReport, CodeParity, FloatParity, LayerErrors, Limits, reasons
+from mfsim.export.check_report import CheckReport, CodeParity, FloatParity, LayerErrors, Limits, default_limits, reasons
 from mfsim.export.layers import layer_values, with_outputs
 from mfsim.export.runtime import run, session
 from mfsim.export.sign_ties import sign_ties
@@ -53,6 +53,7 @@ def check(
     float_source, model_source : file or ModelProto
     images : array or tensor, float32 [N, ...], or a tuple of them for several inputs
     limits : Limits, optional
+        By default those of `default_limits` for the ops of `float_source`.
     batch_size : int
         At least 1.
     progress : callable
@@ -65,13 +66,13 @@ def check(
     ModelError
         If a file is missing or damaged, or does not have the outputs of its model.
     """
-    limits = limits or Limits()
     inputs = tuple(torch.as_tensor(x).float() for x in (images if isinstance(images, tuple) else (images,)))
     count = len(inputs[0])
     if not count:
         raise DataError("a check needs at least one sample")
     report = progress or (lambda what, done, total: None)
     floats, model = read_model(float_source), read_model(model_source)
+    limits = limits or default_limits(node.op_type for node in floats.graph.node)
     expected = _torch_outputs(float_model, inputs, batch_size)
     expected_codes = _torch_outputs(quantized, inputs, batch_size)
     float_parities, code_parities = [], []

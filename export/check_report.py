@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
 from mfsim.analysis.error import ErrorFigures
@@ -26,6 +27,21 @@ class Limits:
     code_mismatches: int = 0
     top1: float | None = None
     sqnr_db: float | None = None
+
+
+DISTANCES = frozenset({"AdderConv", "AdderMatMul"})
+CANCELLATION = 16
+"""How much larger sums of distances are than what a batch norm leaves of them, by order of magnitude."""
+
+
+def default_limits(ops: Iterable[str]) -> Limits:
+    """Return the limits for a float file with nodes of the given types.
+
+    A sum of distances is some hundreds where its differences are some units, and float32 rounds by the size
+    of the sum, in torch and in ONNX Runtime in their own orders.
+    """
+    factor = 1 if DISTANCES.isdisjoint(ops) else CANCELLATION
+    return Limits(float_difference=Limits.float_difference * factor)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,18 @@ from torch import nn
 from mfsim.errors import ExportError
 from mfsim.nn import WHT, SoftThreshold
 from mfsim.quant import QuantizedNetwork
-from mfsim.quant.layers import QuantConv2d, QuantLinear, QuantMFConv2d, QuantMFLinear
+from mfsim.quant.layers import (
+    QuantAdderConv2d,
+    QuantAdderLinear,
+    QuantConv2d,
+    QuantLinear,
+    QuantMFConv2d,
+    QuantMFLinear,
+    QuantMinConv2d,
+    QuantMinLinear,
+    QuantShiftConv2d,
+    QuantShiftLinear,
+)
 from mfsim.quant.nonlinear import (
     QuantLayerNorm,
     QuantRMSNorm,
@@ -66,6 +77,12 @@ NODES_OF = {
     QuantConv2d: ("Conv",),
     QuantMFLinear: ("MFMatMul",),
     QuantMFConv2d: ("MFConv",),
+    QuantAdderLinear: ("AdderMatMul",),
+    QuantAdderConv2d: ("AdderConv",),
+    QuantMinLinear: ("MinMatMul",),
+    QuantMinConv2d: ("MinConv",),
+    QuantShiftLinear: ("ShiftMatMul",),
+    QuantShiftConv2d: ("ShiftConv",),
     QuantAffine: ("Mul",),
     QuantDCT: ("Gemm", "MatMul"),
     QuantFilterbank: ("Conv",),

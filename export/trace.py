@@ -22,6 +22,7 @@ from torch import nn
 
 from mfsim.errors import ExportError, MfsimError
 from mfsim.export.functions import OPSET
+from mfsim.nn.shift_weights import settle
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.observe import as_outputs
 from mfsim.quant.quantizers import AccumulatorBiasHandler, ExportContext, QONNXDynamoManager
@@ -60,7 +61,7 @@ def trace(model: nn.Module, example: tuple[torch.Tensor, ...]) -> onnx.ModelProt
     ExportError
         If the module cannot be run on the example, or torch cannot trace it.
     """
-    model = copy.deepcopy(model).eval()
+    model = settle(copy.deepcopy(model).eval())
     with torch.no_grad():
         try:
             outputs = as_outputs(model(*example))

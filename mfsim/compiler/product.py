@@ -17,7 +17,7 @@ from mfsim.program import Tensor
 
 
 def accumulator_scale(x: Tensor, w: Scale, joined: bool) -> Scale:
-    """Return the accumulator's scale, along axis 0: the product of both, or for MF (`joined`) the finer one."""
+    """Return the accumulator's scale, along axis 0: the product of both, or the finer one (`joined`)."""
     if not joined:
         return dense_scale(x.scale, w, 0)
     ex = x.scale.exponent
@@ -45,10 +45,10 @@ def emit_product(
     axes : of the outputs, in the result and in the weights
     bias_input : the input that may hold the bias; None if only an Add behind may
     """
-    axis, mf = axes[0], op.startswith("mf_")
-    scale = accumulator_scale(x, weights.scale, mf)
+    axis, dense = axes[0], op in ("matmul", "conv2d")
+    scale = accumulator_scale(x, weights.scale, not dense and not op.startswith("shift_"))
     bias, output = find_bias(lowering, node, bias_input, shape, axis, scale)
-    signs = None if mf else output_signs(lowering, output, shape[axis])
+    signs = output_signs(lowering, output, shape[axis]) if dense else None
     codes, word = weights.codes, weights.format
     if signs is not None:
         codes = codes * signs.reshape([-1 if k == axes[1] else 1 for k in range(codes.ndim)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mfsim.nn import functional
 from mfsim.nn.add import Add
+from mfsim.nn.adder import AdderConv2d, AdderLinear
 from mfsim.nn.affine import Affine
 from mfsim.nn.dct import DCT
 from mfsim.nn.dft_magnitude import DFTMagnitude
@@ -17,6 +18,8 @@ from mfsim.nn.norms import LayerNorm, RMSNorm, ShiftNorm
 from mfsim.nn.rope import Rope
 from mfsim.nn.shift import Shift
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
+from mfsim.nn.shift_weights import ShiftConv2d, ShiftLinear
+from mfsim.nn.signed_min import MinConv2d, MinLinear
 from mfsim.nn.soft_threshold import SoftThreshold
 from mfsim.nn.softmax import Softmax
 from mfsim.nn.sum_pool2d import AvgPool2d, GlobalAvgPool2d
@@ -30,6 +33,8 @@ __all__ = [
     "DCT",
     "WHT",
     "Add",
+    "AdderConv2d",
+    "AdderLinear",
     "Affine",
     "AvgPool2d",
     "DFTMagnitude",
@@ -41,12 +46,16 @@ __all__ = [
     "MFMatMul",
     "MFMul",
     "MatMul",
+    "MinConv2d",
+    "MinLinear",
     "Mul",
     "RMSNorm",
     "Rope",
     "Shift",
     "ShiftBatchNorm1d",
     "ShiftBatchNorm2d",
+    "ShiftConv2d",
+    "ShiftLinear",
     "ShiftNorm",
     "SoftThreshold",
     "Softmax",

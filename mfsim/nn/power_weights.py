@@ -23,12 +23,16 @@ HALF_OCTAVE = 0.5**0.5
 def power_of_two(w: torch.Tensor, largest: torch.Tensor | None = None) -> torch.Tensor:
     """Return sign(w) 2**round(log2 |w|), exactly a power of two, or 0 for 0; the gradient is 1.
 
+    While torch.onnx exports, w itself: `mfsim.nn.shift_weights.settle` has rounded it before.
+
     Parameters
     ----------
     w : float tensor
     largest : float tensor, optional
         Powers of two that broadcast against w: the greatest magnitude of the result.
     """
+    if exporting():
+        return w
     values = w.detach()
     mantissa, exponent = torch.frexp(values)
     exponent = exponent - (mantissa.abs() < HALF_OCTAVE).to(exponent.dtype)

@@ -19,14 +19,28 @@ import torch
 from torch import nn
 
 from mfsim.errors import MfsimError, ModelError, UnsupportedOpError
-from mfsim.nn import AvgPool2d, GlobalAvgPool2d, MFConv2d, MFLinear, Shift, ShiftBatchNorm1d
+from mfsim.nn import (
+    AdderConv2d,
+    AdderLinear,
+    AvgPool2d,
+    GlobalAvgPool2d,
+    MFConv2d,
+    MFLinear,
+    MinConv2d,
+    MinLinear,
+    Shift,
+    ShiftBatchNorm1d,
+    ShiftConv2d,
+    ShiftLinear,
+)
 from mfsim.quant.observe import as_outputs
 
 TOLERANCE = 1e-9
 """Largest difference between folded and given model in float64, relative to the largest output."""
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d)
 DENSE = (nn.Linear, nn.Conv2d)
-MF = (MFLinear, MFConv2d)
+MF = (MFLinear, MFConv2d, AdderLinear, AdderConv2d, MinLinear, MinConv2d, ShiftLinear, ShiftConv2d)
+"""Multiplication-free products, into whose weights no gain folds."""
 PASSING = (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout)
 """Layers that hand on their input in eval mode."""
 

@@ -1,4 +1,4 @@
-"""Quantized layers with weights: dense and MF, linear and 2-D convolution.
+"""Quantized layers with weights: dense, MF, AdderNet, min-type and power-of-two, linear and 2-D convolution.
 
     y = product(input_quant(x), weight_quant(w)) + bias_quant(b), then the accumulator's word if one is fixed
 
@@ -16,7 +16,19 @@ import torch
 from torch import nn
 
 from mfsim.errors import UnsupportedOpError
-from mfsim.nn import MFConv2d, MFLinear, functional
+from mfsim.nn import (
+    AdderConv2d,
+    AdderLinear,
+    MFConv2d,
+    MFLinear,
+    MinConv2d,
+    MinLinear,
+    ShiftConv2d,
+    ShiftLinear,
+    aligned,
+    functional,
+    power_weights,
+)
 from mfsim.quant.quantizers import (
     ActivationQuant,
     BiasWord,
@@ -43,10 +55,11 @@ class Words:
 
 
 class QuantProduct(QuantWeightMixin, QuantBiasMixin, nn.Module):
-    """What the four layers share: quantizers, the accumulator's grid, `forward`."""
+    """What the layers share: quantizers, the accumulator's grid, `forward`."""
 
     channel_axis = -1
     multiplies = False
+    """Whether the accumulator lies on the product of both scales, and not on the finer one."""
     weight_quant: nn.Module
     bias_quant: nn.Module
 
@@ -90,13 +103,18 @@ class QuantProduct(QuantWeightMixin, QuantBiasMixin, nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the layer's output on the accumulator's grid."""
         x = self.input_quant(x)
-        weight = plain(self.weight_quant(self.weight))
+        weight = plain(self.weight_quant(self.used_weight()))
         bias = None if self.bias is None else plain(self.bias_quant(self.bias))
         y = self.product(x, weight, bias)
         if self.words.accumulator:
             scale = self._along_channels(self.accumulator_scale())
             y = functional.accumulator(y, scale, self.words.accumulator, overflow=self.words.overflow)
         return y
+
+    def used_weight(self) -> torch.Tensor:
+        """Return the float weights that are quantized."""
+        weight: torch.Tensor = self.weight
+        return weight
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
         """Return product plus bias of quantized operands."""
@@ -168,10 +186,93 @@ class QuantMFConv2d(QuantProduct):
         return y if bias is None else y + bias[:, None, None]
 
 
+class _OtherConv2d(QuantProduct):
+    channel_axis = -3
+
+    @staticmethod
+    def _geometry(layer: Any) -> dict[str, Any]:
+        return {name: getattr(layer, name) for name in ("stride", "padding", "dilation", "groups")}
+
+
+class QuantAdderLinear(QuantProduct):
+    """`AdderLinear` on codes."""
+
+    def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """Return product plus bias of quantized operands."""
+        y = aligned.adder_matmul(x, weight.t())
+        return y if bias is None else y + bias
+
+
+class QuantAdderConv2d(_OtherConv2d):
+    """`AdderConv2d` on codes."""
+
+    def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """Return product plus bias of quantized operands."""
+        y = aligned.adder_conv2d(x, weight, **self.geometry)
+        return y if bias is None else y + bias[:, None, None]
+
+
+class QuantMinLinear(QuantProduct):
+    """`MinLinear` on codes."""
+
+    def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """Return product plus bias of quantized operands."""
+        y = aligned.min_matmul(x, weight.t())
+        return y if bias is None else y + bias
+
+
+class QuantMinConv2d(_OtherConv2d):
+    """`MinConv2d` on codes."""
+
+    def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """Return product plus bias of quantized operands."""
+        y = aligned.min_conv2d(x, weight, **self.geometry)
+        return y if bias is None else y + bias[:, None, None]
+
+
+class PowerWeights(QuantProduct):
+    """Weights of `bits` that are 0 or powers of two with a sign: codes up to 2**(bits - 2).
+
+    The float weights are rounded in the log domain first, so their `Quant` only turns what is below its
+    least code into 0.
+    """
+
+    multiplies = True
+
+    def used_weight(self) -> torch.Tensor:
+        """Return the weights rounded to powers of two that the word holds."""
+        largest = self.weight_scale * 2.0 ** (self.words.weight - 2)
+        return power_weights.power_of_two(self.weight, largest)
+
+
+class QuantShiftLinear(PowerWeights):
+    """`ShiftLinear` on codes."""
+
+    def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """Return product plus bias of quantized operands."""
+        y = power_weights.shift_matmul(x, weight.t())
+        return y if bias is None else y + bias
+
+
+class QuantShiftConv2d(PowerWeights, _OtherConv2d):
+    """`ShiftConv2d` on codes."""
+
+    def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """Return product plus bias of quantized operands."""
+        y = power_weights.shift_conv2d(x, weight, **self.geometry)
+        return y if bias is None else y + bias[:, None, None]
+
+
 PRODUCTS: dict[type[nn.Module], type[QuantProduct]] = {
     nn.Linear: QuantLinear,
     nn.Conv2d: QuantConv2d,
     MFLinear: QuantMFLinear,
     MFConv2d: QuantMFConv2d,
+    AdderLinear: QuantAdderLinear,
+    AdderConv2d: QuantAdderConv2d,
+    MinLinear: QuantMinLinear,
+    MinConv2d: QuantMinConv2d,
+    ShiftLinear: QuantShiftLinear,
+    ShiftConv2d: QuantShiftConv2d,
 }
 """The quantized layer for each layer with weights."""

@@ -63,7 +63,8 @@ def test_a_batch_norm_behind_something_else():
     refused(
         settled(nn.Sequential(ShiftBatchNorm2d(1), MFConv2d(1, 2, 3))),
         UnsupportedOpError,
-        "ShiftBatchNorm2d `0` follows no layer of its own, so it cannot be folded; it must follow MFLinear, MFConv2d, Linear, Conv2d",
+        "ShiftBatchNorm2d `0` follows no layer of its own, so it cannot be folded; it must follow MFLinear, MFConv2d, AdderLinear, "
+        "AdderConv2d, MinLinear, MinConv2d, ShiftLinear, ShiftConv2d, Linear, Conv2d",
     )
 
 

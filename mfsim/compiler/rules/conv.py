@@ -1,4 +1,7 @@
-"""Conv: dense 2-D convolution. MFConv: the same with the MF operator, whose bias is an Add right behind."""
+"""Conv: dense 2-D convolution. MFConv and others of org.mfsim: the same with another product.
+
+Their bias is an Add right behind.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,18 @@ from mfsim.compiler.rules.matmul import mf_attributes
 from mfsim.compiler.windows import plane, window
 from mfsim.errors import ShapeError, UnsupportedOpError
 
+OPS = {
+    "Conv": "conv2d",
+    "MFConv": "mf_conv2d",
+    "AdderConv": "adder_conv2d",
+    "MinConv": "min_conv2d",
+    "ShiftConv": "shift_conv2d",
+}
+"""The op of the program for each convolution of the file."""
+
 
 def conv(lowering: Lowering, node: FileNode) -> None:
-    """Conv and MFConv with quantized constant weights [O, C / groups, kh, kw]."""
-    mf = node.op == "MFConv"
+    """Conv and its relatives with quantized constant weights [O, C / groups, kh, kw]."""
     x = lowering.tensor(node, 0)
     weights = lowering.grid(node, 1, "the weights")
     if len(x.shape) != 4 or weights.codes.ndim != 4:
@@ -23,9 +34,9 @@ def conv(lowering: Lowering, node: FileNode) -> None:
     kernel = geometry.pop("kernel")
     outputs = weights.codes.shape[0]
     shape = (1, outputs, *plane(x.shape[2:], kernel, geometry))
-    attributes = geometry | {"groups": node.integer("group", 1)} | (mf_attributes(node) if mf else {})
-    op = "mf_conv2d" if mf else "conv2d"
+    attributes = geometry | {"groups": node.integer("group", 1)} | mf_attributes(node)
+    op = OPS[node.op]
     emit_product(lowering, node, op, x, weights, shape, attributes, axes=(1, 0), bias_input=2)
 
 
-RULES = {("", "Conv"): conv, ("org.mfsim", "MFConv"): conv}
+RULES = {("" if op == "Conv" else "org.mfsim", op): conv for op in OPS}

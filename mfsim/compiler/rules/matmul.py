@@ -1,6 +1,6 @@
-"""MatMul, Gemm: dense matrix products. MFMatMul: the same with the MF operator.
+"""MatMul, Gemm: dense matrix products. MFMatMul and others of org.mfsim: the same with another product.
 
-Weights are a quantized constant [K, O], or for MatMul and MFMatMul a second activation. The bias of a
+Weights are a quantized constant [K, O], or a second activation where the product takes one. The bias of a
 Gemm is its third input, else an Add of a constant right behind.
 """
 
@@ -14,6 +14,14 @@ from mfsim.errors import ShapeError, UnsupportedOpError
 from mfsim.program import Tensor
 
 MF = ("form", "sign_zero", "grid")
+OPS = {
+    "MatMul": "matmul",
+    "MFMatMul": "mf_matmul",
+    "AdderMatMul": "adder_matmul",
+    "MinMatMul": "min_matmul",
+    "ShiftMatMul": "shift_matmul",
+}
+"""The op of the program for each matrix product of the file."""
 
 
 def mf_attributes(node: FileNode) -> dict[str, object]:
@@ -22,9 +30,8 @@ def mf_attributes(node: FileNode) -> dict[str, object]:
 
 
 def matmul(lowering: Lowering, node: FileNode) -> None:
-    """MatMul and MFMatMul."""
-    mf = node.op == "MFMatMul"
-    op, attributes = ("mf_matmul", mf_attributes(node)) if mf else ("matmul", {})
+    """MatMul and its relatives."""
+    op, attributes = OPS[node.op], mf_attributes(node)
     x = lowering.tensor(node, 0)
     if lowering.is_activation(node, 1):
         lowering.emit(node, op, [x.name, lowering.tensor(node, 1).name], attributes)
@@ -64,4 +71,4 @@ def product_shape(x: Tensor, weights: Grid) -> tuple[int, ...]:
     return (*x.shape[:-1], weights.codes.shape[1])
 
 
-RULES = {("", "MatMul"): matmul, ("", "Gemm"): gemm, ("org.mfsim", "MFMatMul"): matmul}
+RULES = {("", "Gemm"): gemm} | {("" if op == "MatMul" else "org.mfsim", op): matmul for op in OPS}

@@ -14,13 +14,16 @@ import torch
 from torch import nn
 
 from mfsim.errors import MfsimError, ModelError, ShapeError, UnsupportedOpError, did_you_mean
-from mfsim.nn.models import decoder, dense_cnn, htma_resnet, mf_cnn, mf_mlp, min_transformer, vit, wht_cnn
+from mfsim.nn.models import decoder, dense_cnn, family_cnn, htma_resnet, mf_cnn, mf_mlp, min_transformer, vit, wht_cnn
 
 BUILDERS: dict[str, Callable[..., nn.Module]] = {
     "mf-mlp": mf_mlp.build,
     "mf-cnn": mf_cnn.build,
     "wht-cnn": wht_cnn.build,
     "dense-cnn": dense_cnn.build,
+    "adder-cnn": family_cnn.build_adder,
+    "min-cnn": family_cnn.build_min,
+    "shift-cnn": family_cnn.build_shift,
     "htma-resnet20": htma_resnet.build,
     "mini-vit": vit.build_mini,
     "compact-vit": vit.build_compact,

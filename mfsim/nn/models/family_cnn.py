@@ -1,0 +1,56 @@
+"""`adder-cnn`, `min-cnn`, `shift-cnn`: the shape of `mf-cnn` with the other products of the family, to compare."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from torch import nn
+
+from mfsim.nn.adder import AdderConv2d, AdderLinear
+from mfsim.nn.models.planes import first_padding
+from mfsim.nn.product_layers import Conv2dProduct, LinearProduct
+from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
+from mfsim.nn.shift_weights import ShiftConv2d, ShiftLinear
+from mfsim.nn.signed_min import MinConv2d, MinLinear
+from mfsim.nn.sum_pool2d import AvgPool2d, GlobalAvgPool2d
+
+
+def _build(
+    conv: type[Conv2dProduct], linear: type[LinearProduct], shape: tuple[int, int, int], classes: int, width: int
+) -> nn.Module:
+    wide = 2 * width
+    padding, _ = first_padding(shape)
+    return nn.Sequential(
+        OrderedDict(
+            conv1=conv(shape[0], width, 3, padding=padding, bias=False),
+            norm1=ShiftBatchNorm2d(width),
+            relu1=nn.ReLU(),
+            pool1=AvgPool2d(2),
+            conv2=conv(width, wide, 3, padding=1, bias=False),
+            norm2=ShiftBatchNorm2d(wide),
+            relu2=nn.ReLU(),
+            pool2=AvgPool2d(2),
+            conv3=conv(wide, wide, 3, padding=1, bias=False),
+            norm3=ShiftBatchNorm2d(wide),
+            relu3=nn.ReLU(),
+            pool3=GlobalAvgPool2d(),
+            flatten=nn.Flatten(),
+            head=linear(wide, classes, bias=False),
+            head_norm=ShiftBatchNorm1d(classes),
+        )
+    )
+
+
+def build_adder(input_shape: tuple[int, int, int], classes: int, *, width: int = 16) -> nn.Module:
+    """Return the AdderNet for images of `input_shape` (C, H, W); `width` channels in the first convolution, then twice as many."""
+    return _build(AdderConv2d, AdderLinear, input_shape, classes, width)
+
+
+def build_min(input_shape: tuple[int, int, int], classes: int, *, width: int = 16) -> nn.Module:
+    """Return the network of min-type products; arguments as in `build_adder`."""
+    return _build(MinConv2d, MinLinear, input_shape, classes, width)
+
+
+def build_shift(input_shape: tuple[int, int, int], classes: int, *, width: int = 16) -> nn.Module:
+    """Return the network of power-of-two weights; arguments as in `build_adder`."""
+    return _build(ShiftConv2d, ShiftLinear, input_shape, classes, width)

@@ -1,0 +1,33 @@
+"""`MinLinear`, `MinConv2d`: layers whose products are sign(x w) min(|x|, |w|).
+
+Definition and source: `mfsim/ops/aligned.py`; gradients: `mfsim/nn/aligned.py`.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from mfsim.nn import aligned
+from mfsim.nn.product_layers import Conv2dProduct, LinearProduct
+
+
+class MinLinear(LinearProduct):
+    """sum sign(x w) min(|x|, |w|) + bias over the last axis; parameters as in `LinearProduct`."""
+
+    product = staticmethod(aligned.min_matmul)
+    grid = "aligned"
+
+    def fresh(self, *shape: int) -> torch.Tensor:
+        """Return normally distributed weights of standard deviation 1: of the size of what a batch norm leaves."""
+        return torch.randn(*shape)
+
+
+class MinConv2d(Conv2dProduct):
+    """Convolution with sign(x w) min(|x|, |w|) as multiplication; parameters as in `Conv2dProduct`."""
+
+    product = staticmethod(aligned.min_conv2d)
+    grid = "aligned"
+
+    def fresh(self, *shape: int) -> torch.Tensor:
+        """Return normally distributed weights of standard deviation 1: of the size of what a batch norm leaves."""
+        return torch.randn(*shape)
