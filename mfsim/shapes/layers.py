@@ -13,10 +13,10 @@ import torch
 from torch import nn
 
 from mfsim import nn as layers
-from mfsim.nn.mf_mul import MFMul
 from mfsim.nn.wht import fit_lengths
 from mfsim.ops.op import Row
-from mfsim.shapes.aten import bits_of, row
+from mfsim.shapes.functions import norm_rows, shift_norm_rows, softmax_rows, tanh_l1_rows
+from mfsim.shapes.primitives import bits_of, row
 from mfsim.shapes.sized import Sized, count_op, sized
 from mfsim.shapes.watch import Call, Rule
 
@@ -40,23 +40,31 @@ def _mf_options(layer: Any) -> dict[str, Any]:
     return {"form": layer.form, "sign_zero": layer.sign_zero, "grid": layer.grid}
 
 
-def _mf_linear(layer: Any, call: Call) -> list[Row]:
-    x = call.arguments[0]
-    inputs = [_activation(x), _stored(layer.weight.t()), *_bias(layer)]
-    return count_op("mf_matmul", inputs, (1, *call.y.shape), _mf_options(layer))
+def _no_options(layer: Any) -> dict[str, Any]:
+    return {}
 
 
-def _mf_conv2d(layer: Any, call: Call) -> list[Row]:
-    x, y = call.arguments[0], call.y
-    pads = layers.functional.four_pads(layer.padding)
-    attributes = _mf_options(layer) | {
-        "strides": layers.functional.pair("stride", layer.stride),
-        "pads": pads,
-        "dilations": layers.functional.pair("dilation", layer.dilation),
-        "groups": layer.groups,
-    }
-    inputs = [sized((1, *x.shape[1:]), bits_of(x)), _stored(layer.weight), *_bias(layer)]
-    return count_op("mf_conv2d", inputs, (1, y.shape[0] * y.shape[1], *y.shape[2:]), attributes)
+def _linear(op: str, options: Callable[[Any], dict[str, Any]] = _no_options) -> LayerRule:
+    def rule(layer: Any, call: Call) -> list[Row]:
+        inputs = [_activation(call.arguments[0]), _stored(layer.weight.t()), *_bias(layer)]
+        return count_op(op, inputs, (1, *call.y.shape), options(layer))
+
+    return rule
+
+
+def _conv2d(op: str, options: Callable[[Any], dict[str, Any]] = _no_options) -> LayerRule:
+    def rule(layer: Any, call: Call) -> list[Row]:
+        x, y = call.arguments[0], call.y
+        attributes = options(layer) | {
+            "strides": layers.functional.pair("stride", layer.stride),
+            "pads": layers.functional.four_pads(layer.padding),
+            "dilations": layers.functional.pair("dilation", layer.dilation),
+            "groups": layer.groups,
+        }
+        inputs = [sized((1, *x.shape[1:]), bits_of(x)), _stored(layer.weight), *_bias(layer)]
+        return count_op(op, inputs, (1, y.shape[0] * y.shape[1], *y.shape[2:]), attributes)
+
+    return rule
 
 
 def _mf_mat_mul(layer: Any, call: Call) -> list[Row]:
@@ -111,11 +119,49 @@ def _token_embedding(layer: Any, call: Call) -> list[Row]:
     return [row("addsub", bits_of(call.y), call.y.numel())]
 
 
+def _affine(layer: Any, call: Call) -> list[Row]:
+    """Return gains and offsets; a gain that is a power of two relabels the scale."""
+    bits, n = bits_of(call.y), call.y.numel()
+    gains = [] if layer.alpha is None else [row("mul", bits, n, "learned")]
+    return [*gains, row("addsub", bits, n)]
+
+
+def _rows_of(x: torch.Tensor) -> tuple[int, ...]:
+    """Return the shape of x with all axes but the last two as one."""
+    return (x.numel() // max(x.shape[-1] * x.shape[-2], 1), *x.shape[-2:]) if x.ndim > 1 else tuple(x.shape)
+
+
+def _softmax(layer: Any, call: Call) -> list[Row]:
+    x = call.arguments[0]
+    return list(softmax_rows(_rows_of(x), bits_of(x), layer.form, layer.causal))
+
+
+def _tanh_l1(layer: Any, call: Call) -> list[Row]:
+    x = call.arguments[0]
+    return list(tanh_l1_rows(_rows_of(x), bits_of(x), layer.form))
+
+
+def _norm(layer: Any, call: Call) -> list[Row]:
+    x = call.arguments[0]
+    return list(norm_rows(_rows_of(x), bits_of(x), isinstance(layer, layers.LayerNorm), layer.form))
+
+
+def _shift_norm(layer: Any, call: Call) -> list[Row]:
+    x = call.arguments[0]
+    return list(shift_norm_rows(_rows_of(x), bits_of(x), layer.kind))
+
+
 LAYERS: dict[type[nn.Module], LayerRule] = {
-    layers.MFLinear: _mf_linear,
-    layers.MFConv2d: _mf_conv2d,
+    layers.MFLinear: _linear("mf_matmul", _mf_options),
+    layers.MFConv2d: _conv2d("mf_conv2d", _mf_options),
+    layers.AdderLinear: _linear("adder_matmul"),
+    layers.AdderConv2d: _conv2d("adder_conv2d"),
+    layers.MinLinear: _linear("min_matmul"),
+    layers.MinConv2d: _conv2d("min_conv2d"),
+    layers.ShiftLinear: _linear("shift_matmul"),
+    layers.ShiftConv2d: _conv2d("shift_conv2d"),
     layers.MFMatMul: _mf_mat_mul,
-    MFMul: _mf_mul,
+    layers.MFMul: _mf_mul,
     layers.WHT: _wht,
     layers.SoftThreshold: _soft_threshold,
     layers.Shift: _shift,
@@ -123,7 +169,13 @@ LAYERS: dict[type[nn.Module], LayerRule] = {
     layers.ShiftBatchNorm2d: _shift_batch_norm,
     layers.AvgPool2d: _sum_pool,
     layers.GlobalAvgPool2d: _sum_pool,
+    layers.Affine: _affine,
     layers.TokenEmbedding: _token_embedding,
+    layers.Softmax: _softmax,
+    layers.TanhL1: _tanh_l1,
+    layers.LayerNorm: _norm,
+    layers.RMSNorm: _norm,
+    layers.ShiftNorm: _shift_norm,
 }
 """The rule of each layer of mfsim that torch executes in another way than a device."""
 

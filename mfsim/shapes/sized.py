@@ -15,7 +15,10 @@ from mfsim.formats import Format, Range, Scale
 from mfsim.ops.op import Row
 from mfsim.program import Node, Tensor, Value
 
-WORDS = ("acc", "acc_x", "acc_w", "product", "magnitude", "difference")
+WORDS = (
+    *("acc", "acc_x", "acc_w", "product", "shifted"),
+    *("magnitude", "magnitude_x", "magnitude_w", "difference", "distance", "least"),
+)
 """Inner words that the counts of ops ask for."""
 
 

@@ -97,7 +97,8 @@ class Watch(TorchDispatchMode):
         if not any(isinstance(x, torch.Tensor) for x in tree_leaves(result)):
             return result  # a question about a shape or a device
         self._came_from(args, kwargs or {}, result)
-        if not self._inside and name not in self.free:
+        made = next(x for x in tree_leaves(result) if isinstance(x, torch.Tensor))
+        if not self._inside and name not in self.free and self.source(made) != "fixed":
             self.count(self.rules.get(name), Call(name, tuple(args), kwargs or {}, result, self.source))
         return result
 

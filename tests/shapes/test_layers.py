@@ -15,7 +15,7 @@ from mfsim.quant import Recipe
 from mfsim.shapes import Input, count_module
 
 COUNTED = ("addsub", "neg", "abs", "sign", "cmp", "select", "mul")
-"""What shapes decide. Shifts, ors and the ends of clamps depend on scales and ranges."""
+"""What shapes decide. Shifts (but those that stand for products) depend on scales, and so do the ends of clamps."""
 
 
 def by_op(report):
@@ -28,7 +28,7 @@ def by_op(report):
     return found
 
 
-@pytest.mark.parametrize("name", ["mf-mlp", "mf-cnn", "wht-cnn", "dense-cnn"])
+@pytest.mark.parametrize("name", ["mf-mlp", "mf-cnn", "wht-cnn", "dense-cnn", "adder-cnn", "min-cnn", "shift-cnn"])
 def test_a_float_network_counts_as_its_integer_program(name, tmp_path):
     images = np.random.default_rng(0).random((16, 1, 8, 8), dtype=np.float32)
     model = quant.fold(models.create(name, seed=0), torch.zeros(2, 1, 8, 8)).eval()

@@ -1,0 +1,115 @@
+"""Normalisers and norms counted from shapes: as the integer op of a row of 8-bit codes that stands in their place.
+
+How often an integer form adds, compares and looks up does not depend on the values, but some of its
+words and table sizes do; here they are those of 8-bit codes on 2**-6, whose tables need no clamped index.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mfsim import ops
+from mfsim.derived import norms, softmax, tanh_l1
+from mfsim.derived.normalisers import default_fraction
+from mfsim.formats import Format, Scale
+from mfsim.ops.op import Row, activation, constant
+from mfsim.program import Node, Tensor, Value
+
+WORD, EXPONENT = Format(8), -6
+EPS = 1e-5
+
+
+def _rows(op: str, inputs: Sequence[Tensor], attributes: Mapping[str, Value], bits: int) -> tuple[Row, ...]:
+    found = ops.get(op)
+    complete = found.derived(inputs, attributes)
+    inference = found.infer(inputs, complete)
+    counted = found.count(Node("", op, (), (), complete, inference.words), list(inputs), list(inference.outputs))
+    return tuple(replace(row, widths=(bits,) * len(row.widths)) for row in counted)
+
+
+def _constant(name: str, codes: Sequence[int]) -> Tensor:
+    return constant(name, np.array(codes, dtype=np.int64))
+
+
+def _mask(causal: bool, length: int) -> list[Tensor]:
+    if not causal:
+        return []
+    return [constant("mask", np.tril(np.ones((length, length), dtype=np.int64)), Format(1, False))]
+
+
+@functools.lru_cache(maxsize=32)
+def softmax_rows(shape: tuple[int, ...], bits: int, form: str = "division", causal: bool = False) -> tuple[Row, ...]:
+    """Return the rows of a softmax over the last axis of `shape`, in a form of `mfsim.nn.Softmax`."""
+    length = shape[-1]
+    fraction, x = default_fraction(length), activation("x", shape, WORD, Scale.of(EXPONENT))
+    table_bits = softmax.default_table_bits(fraction, length)
+    inputs, attributes = [x], {"fraction": fraction}
+    if form == "log":
+        tables = softmax.log_tables(EXPONENT, length, fraction)
+        table_bits = softmax.LOG_TABLE_BITS
+        attributes["fine_bits"] = softmax.default_fine_bits(fraction, EXPONENT)
+        names = ("thresholds", "lnk_table", "lnm_table", "out_table")
+        others = [_constant(name, getattr(tables, name)) for name in names]
+    elif form == "shift":
+        others = [_constant("thresholds", softmax.shift_thresholds(table_bits, length))]
+    else:
+        others = []
+        if form == "reciprocal":
+            attributes["reciprocal"] = softmax.reciprocal_bits(fraction, table_bits)
+    inputs += [_constant("exp_table", softmax.exp_table(EXPONENT, WORD.bits, table_bits)), *others]
+    name = {"division": "softmax", "reciprocal": "softmax_recip"}.get(form, f"softmax_{form}")
+    return _rows(name, [*inputs, *_mask(causal, length)], attributes, bits)
+
+
+@functools.lru_cache(maxsize=32)
+def tanh_l1_rows(shape: tuple[int, ...], bits: int, form: str = "division") -> tuple[Row, ...]:
+    """Return the rows of a tanh-l1 over the last axis of `shape`, in a form of `mfsim.nn.TanhL1`."""
+    length = shape[-1]
+    fraction = default_fraction(length)
+    table_bits = tanh_l1.default_table_bits(fraction)
+    inputs = [
+        activation("x", shape, WORD, Scale.of(EXPONENT)),
+        _constant("tanh_table", tanh_l1.tanh_table(EXPONENT, WORD.bits, table_bits)),
+    ]
+    if form == "shift":
+        inputs.append(_constant("thresholds", tanh_l1.shift_thresholds(table_bits, length)))
+    name = "tanh_l1_shift" if form == "shift" else "tanh_l1"
+    return _rows(name, inputs, {"fraction": fraction, "eps": 1}, bits)
+
+
+@functools.lru_cache(maxsize=32)
+def norm_rows(shape: tuple[int, ...], bits: int, centred: bool, form: str = "division") -> tuple[Row, ...]:
+    """Return the rows of LayerNorm (`centred`) or RMSNorm over the last axis of `shape`, with gamma and beta."""
+    width, fraction = shape[-1], 5
+    guard = norms.guard_bits(fraction, WORD, width, EXPONENT, EPS)
+    inputs = [
+        activation("x", shape, WORD, Scale.of(EXPONENT)),
+        constant("gamma", np.full(width, 64), Format(8), Scale.of(-6)),
+    ]
+    if centred:
+        inputs.append(constant("beta", np.zeros(width, dtype=np.int64), Format(8), Scale.of(-fraction)))
+    attributes: dict[str, Value] = {
+        "fraction": fraction,
+        "guard": guard,
+        "eps": norms.eps_code(EPS, width, EXPONENT, guard),
+    }
+    if form == "reciprocal":
+        attributes["reciprocal"] = norms.reciprocal_bits(fraction, WORD, width, guard, 1)
+    name = ("layer_norm" if centred else "rms_norm") + ("_recip" if form == "reciprocal" else "")
+    return _rows(name, inputs, attributes, bits)
+
+
+@functools.lru_cache(maxsize=32)
+def shift_norm_rows(shape: tuple[int, ...], bits: int, kind: str) -> tuple[Row, ...]:
+    """Return the rows of a `mfsim.nn.ShiftNorm` over the last axis of `shape`."""
+    width, fraction = shape[-1], 5
+    inputs = [
+        activation("x", shape, WORD, Scale.of(EXPONENT)),
+        _constant("thresholds", norms.shift_thresholds(kind, WORD, width)),
+        constant("beta", np.zeros(width, dtype=np.int64), Format(8), Scale.of(-fraction)),
+    ]
+    return _rows(f"shift_norm_{kind}", inputs, {"fraction": fraction, "exponents": (0,) * width}, bits)
