@@ -167,6 +167,7 @@ def test_a_decoder_decodes_what_it_computes_at_once(attention, positions):
 def test_decoders_have_the_parts_of_their_kind():
     nano = models.create("nano-gpt", **SMALL)
     assert nano.head.weight is nano.embed.weight
+    assert 0.24 < float(nano.embed.weight.detach().std()) < 0.26  # 16**-0.5: numbers of words start near 1
     assert not [name for name, _ in nano.named_parameters() if name.endswith("bias")]
     with torch.device("meta"):
         gpt2, qwen2 = models.create("gpt2-12", depth=1), models.create("qwen2-1.5b", depth=1)

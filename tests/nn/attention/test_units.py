@@ -132,3 +132,21 @@ def test_units_that_cannot_attend_to_a_memory(parts, sentence):
     with pytest.raises(UnsupportedOpError) as error:
         unit(x, x)
     assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "width"), [("hadamard-o", 32), ("hadamard-o", 16), ("hadamard-o-block", 24), ("hadamard-o-pow2", 16)]
+)
+def test_a_fresh_hadamard_output_keeps_lengths(name, width):
+    unit = Attention(PRESETS[name], width, 5).double()
+    x = torch.randn(3, width, dtype=torch.float64)
+    mixed = unit.affine(unit.hadamard(x))
+    # 1e-6: the gains are float32.
+    assert torch.allclose(mixed.square().sum(-1), x.square().sum(-1), rtol=1e-6, atol=0)
+
+
+def test_fresh_matrices_w_r_are_near_the_identity():
+    torch.manual_seed(0)
+    for layer in Attention(PRESETS["qvv4"], 64, 5).chain:
+        noise = layer.weight.detach().reshape(4, 16, 16) - torch.eye(16)
+        assert 0.018 < float(noise.std()) < 0.022  # 1024 draws of 0.02
