@@ -1,7 +1,7 @@
 """WHT: Walsh-Hadamard transform of the last axis, or of the last two. Definition: mfsim/ops/wht.py.
 
 H is built from its definition, H[i, j] = (-1)**popcount(i & j); the rows are sorted by their number of
-sign changes for the order `sequency`. Static shapes let ONNX Runtime fold H to a constant. The
+sign changes for the order `sequency`, and by their reversed bits for `dyadic`. Static shapes let ONNX Runtime fold H to a constant. The
 last axis is one product with H from the right, the axis before it one from the left.
 """
 
@@ -10,6 +10,20 @@ from mfsim.export.functions.text import choices
 
 def _matrix(n: str, h: str) -> str:
     """Return the text that makes the float matrix `h` of length `n` (an int64 tensor of one entry)."""
+    swaps, reversed_bits = [], f"{h}_u"
+    for places, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF), (16, 0x0000FFFF)):
+        name = f"{h}_r{places}"
+        swaps.append(
+            f"""{name}_by = Constant <value = uint64 {{{places}}}> ()
+    {name}_mask = Constant <value = uint64 {{{mask}}}> ()
+    {name}_down = BitShift <direction = "RIGHT"> ({reversed_bits}, {name}_by)
+    {name}_lower = BitwiseAnd ({name}_down, {name}_mask)
+    {name}_rest = BitwiseAnd ({reversed_bits}, {name}_mask)
+    {name}_upper = BitShift <direction = "LEFT"> ({name}_rest, {name}_by)
+    {name} = BitwiseOr ({name}_lower, {name}_upper)
+"""
+        )
+        reversed_bits = name
     folds, value = [], f"{h}_and"
     for places in (16, 8, 4, 2, 1):
         folds.append(
@@ -36,12 +50,13 @@ def _matrix(n: str, h: str) -> str:
     {h}_step = Sub ({h}_next, {h}_previous)
     {h}_change = Abs ({h}_step)
     {h}_changes = ReduceSum <keepdims = 0> ({h}_change, second_axis)
+    {"    ".join(swaps)}
+    {h}_bits = Cast <to = 7> ({reversed_bits})
+    {h}_other = Where (is_dyadic, {h}_bits, {h}_i)
+    {h}_keys = Where (is_sequency, {h}_changes, {h}_other)
     {h}_all = Reshape ({n}, first_one)
-    {h}_sorted, {h}_order = TopK <axis = 0, largest = 0, sorted = 1> ({h}_changes, {h}_all)
-    {h}_rows = If (is_sequency) <
-        then_branch = {h}_by_changes () => ({h}_permuted) {{ {h}_permuted = Gather ({h}_natural, {h}_order) }},
-        else_branch = {h}_as_is () => ({h}_kept) {{ {h}_kept = Identity ({h}_natural) }}
-    >
+    {h}_sorted, {h}_order = TopK <axis = 0, largest = 0, sorted = 1> ({h}_keys, {h}_all)
+    {h}_rows = Gather ({h}_natural, {h}_order)
     {h} = CastLike ({h}_rows, X)
 """
 
@@ -59,7 +74,7 @@ WHT <block, dims, order, norm, inverse> (X) => (Y) {{
     second_axis = Constant <value_ints = [1]> ()
     last = Constant <value_ints = [-1]> ()
     far = Constant <value_ints = [9223372036854775807]> ()
-    {choices("order", ("sequency",), "first")}
+    {choices("order", ("sequency", "dyadic"), "first")}
     wanted = Constant <value_int: int = @block> ()
     axes = Constant <value_int: int = @dims> ()
     whole = Equal (wanted, zero)

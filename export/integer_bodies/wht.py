@@ -3,7 +3,7 @@
 A block of n = left * right codes (rows of a 2-D block one after the other) is transformed as a matrix,
 H_left B H_right: the Hadamard matrix in natural order is the Kronecker product of smaller ones. So the
 matrices hold about 2n entries instead of n * n, and a code costs left + right products instead of n.
-Sequency order is a Gather along each axis afterwards. These products are the host's; the device and
+Another order is a Gather along each axis afterwards. These products are the host's; the device and
 the counts know butterflies only.
 """
 
@@ -32,11 +32,12 @@ TEXT = """
 
 
 def row_order(n: int, order: str) -> list[int]:
-    """Return the natural index of each row of an n-point transform: the bit-reversed Gray code for sequency."""
+    """Return the natural index of each row of an n-point transform: reversed bits, of the Gray code for sequency."""
     if order == "natural" or n == 1:
         return list(range(n))
     q = n.bit_length() - 1
-    return [int(f"{k ^ k >> 1:0{q}b}"[::-1], 2) for k in range(n)]
+    codes = [k ^ k >> 1 if order == "sequency" else k for k in range(n)]
+    return [int(f"{code:0{q}b}"[::-1], 2) for code in codes]
 
 
 def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:

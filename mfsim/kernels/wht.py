@@ -21,11 +21,11 @@ def plain(y, inner, n):
         half *= 2
 
 
-def sequency(n):
-    """Return the natural index of each row in sequency order: the bit-reversed Gray code."""
+def natural_rows(n, order):
+    """Return the natural index of each row: for sequency the bit-reversed Gray code, for dyadic the reversed bits."""
     q = n.bit_length() - 1
     index = np.arange(n)
-    gray = index ^ (index >> 1)
+    gray = index ^ (index >> 1) if order == "sequency" else index
     reverse = np.zeros(n, dtype=np.int64)
     for bit in range(q):
         reverse |= ((gray >> bit) & 1) << (q - 1 - bit)
@@ -39,6 +39,6 @@ def run(inputs, attributes, outputs):
         n = attributes["block"] or x.shape[axis]
         inner = int(np.prod(x.shape[axis + 1 :], dtype=np.int64))
         plain(y.reshape(-1), inner, n)
-        if attributes["order"] == "sequency" and n > 1:
+        if attributes["order"] != "natural" and n > 1:
             blocks = y.reshape(-1, n, inner)
-            blocks[...] = blocks[:, sequency(n)]
+            blocks[...] = blocks[:, natural_rows(n, attributes["order"])]

@@ -116,10 +116,11 @@ def _hadamard(n: int) -> np.ndarray:
 
 
 @functools.lru_cache
-def _sequency(n: int) -> list[int]:
-    """Return the natural row of each sequency: the bits of its Gray code in reverse."""
+def _natural_rows(n: int, order: str) -> list[int]:
+    """Return the natural row of each row: its bits in reverse, of its Gray code for sequency."""
     digits = n.bit_length() - 1
-    return [int(f"{s ^ (s >> 1):0{digits}b}"[::-1], 2) for s in range(n)] if n > 1 else [0]
+    codes = [s ^ (s >> 1) if order == "sequency" else s for s in range(n)]
+    return [int(f"{code:0{digits}b}"[::-1], 2) for code in codes] if n > 1 else [0]
 
 
 def _transform(x: torch.Tensor, n: int) -> torch.Tensor:
@@ -144,8 +145,8 @@ def wht(
         Transform blocks of this power of two; 0 for the whole axis.
     dims : {1, 2}
         How many of the last axes are transformed.
-    order : {"natural", "sequency"}
-        Rows as Sylvester made them, or sorted by their number of sign changes.
+    order : {"natural", "sequency", "dyadic"}
+        Rows as Sylvester made them, sorted by their number of sign changes, or as Paley made them.
     norm : {"none", "shift", "ortho"}
         Factor 1; 2**-floor(q/2) forward and 2**-ceil(q/2) back; 2**(-q/2), for even q only. q is log2
         of the product of the transformed lengths.
@@ -176,8 +177,8 @@ def wht(
     for axis, n in lengths.items():
         moved = x.movedim(axis, -1)
         blocks = _transform(moved.reshape(*moved.shape[:-1], moved.shape[-1] // n, n), n)
-        if order == "sequency":
-            blocks = blocks[..., _sequency(n)]
+        if order != "natural":
+            blocks = blocks[..., _natural_rows(n, order)]
         x = blocks.reshape(moved.shape).movedim(-1, axis)
     return x * gain if gain != 1 else x
 

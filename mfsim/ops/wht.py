@@ -2,7 +2,9 @@
 
     Y = H X,   H[i, j] = (-1)**popcount(i & j)      (natural order, Sylvester)
 
-With `order` sequency the rows are sorted by their number of sign changes. `block` n splits the axis
+With `order` sequency the rows are sorted by their number of sign changes; with dyadic (Paley) row i is the
+product of the Rademacher functions that the bits of i name, the lowest bit the slowest of them,
+which is natural row i with its bits reversed. `block` n splits the axis
 into blocks of n (0: one block). Codes are never scaled: a norm only relabels the grid, q = log2 n:
 
     none     2**0
@@ -20,8 +22,9 @@ import numpy as np
 from mfsim.errors import FormatError, ShapeError
 from mfsim.formats import Format, Range, Scale
 from mfsim.ops.op import Attribute, Case, Inference, Op, activation, result, rows, size
+from mfsim.program import Tensor
 
-ORDERS = ("natural", "sequency")
+ORDERS = ("natural", "sequency", "dyadic")
 NORMS = ("none", "shift", "ortho")
 
 
@@ -43,7 +46,13 @@ def matrix(n: int, order: str) -> np.ndarray:
     if order == "sequency":
         changes = (h[:, 1:] != h[:, :-1]).sum(axis=1)
         h = h[np.argsort(changes)]
-    return h
+    if order == "dyadic":
+        q = n.bit_length() - 1
+        slowest_first = [np.where(np.arange(n) >> (q - 1 - b) & 1, -1, 1) for b in range(q)]
+        h = np.array(
+            [np.prod([r for b, r in enumerate(slowest_first) if i >> b & 1] + [np.ones(n)], 0) for i in range(n)]
+        )
+    return h.astype(np.int64)
 
 
 def norm_exponent(q: int, norm: str, inverse: int) -> int:
@@ -59,10 +68,9 @@ def norm_exponent(q: int, norm: str, inverse: int) -> int:
     return -((q + 1) // 2) if inverse else -(q // 2)
 
 
-def _transform_range(lo, hi):
-    """Bounds of H x for lo <= x <= hi elementwise (lists of length n), natural order rows."""
-    n = len(lo)
-    h = matrix(n, "natural").astype(object)
+def _transform_range(lo, hi, order):
+    """Bounds of H x for lo <= x <= hi elementwise (lists of length n)."""
+    h = matrix(len(lo), order).astype(object)
     lo, hi = np.array(lo, dtype=object), np.array(hi, dtype=object)
     low = np.where(h > 0, lo, -hi).sum(axis=1)
     high = np.where(h > 0, hi, -lo).sum(axis=1)
@@ -80,12 +88,11 @@ def _axis_range(range_, axis, shape, n, order):
         lo, hi = [n * a] + [-half] * (n - 1), [n * b] + [half] * (n - 1)
         return Range(tuple(lo) * (shape[axis] // n), tuple(hi) * (shape[axis] // n), axis)
     los, his = range_.along(axis, shape[axis])
-    order_of = np.argsort((np.diff(matrix(n, "natural"), axis=1) != 0).sum(axis=1)) if order == "sequency" else range(n)
     out_lo, out_hi = [], []
     for start in range(0, shape[axis], n):
-        low, high = _transform_range(los[start : start + n], his[start : start + n])
-        out_lo += [int(low[k]) for k in order_of]
-        out_hi += [int(high[k]) for k in order_of]
+        low, high = _transform_range(los[start : start + n], his[start : start + n], order)
+        out_lo += [int(k) for k in low]
+        out_hi += [int(k) for k in high]
     return Range(tuple(out_lo), tuple(out_hi), axis)
 
 
@@ -143,7 +150,15 @@ def count(node, inputs, outputs):
 def cases():
     for bits in (1, 2, 3, 4):
         yield Case(f"n4-s{bits}", (activation("x", (4,), Format(bits)),), {}, exhaustive=True)
-    yield Case("n8-u2-sequency", (activation("x", (8,), Format(2, False)),), {"order": "sequency"}, exhaustive=True)
+    for order in ORDERS[1:]:
+        yield Case(f"n8-u2-{order}", (activation("x", (8,), Format(2, False)),), {"order": order}, exhaustive=True)
+        ranged = Tensor(
+            "x", (1, 8), Format(4), Scale(), Range((0, 1, 2, -3, -8, 0, 0, 5), (1, 2, 4, -2, -7, 1, 0, 7), 1)
+        )
+        yield Case(f"ranges-{order}", (ranged,), {"order": order}, exhaustive=True)
+        yield Case(
+            f"2d-blocks-{order}", (activation("x", (2, 16, 8), Format(8)),), {"dims": 2, "block": 8, "order": order}
+        )
     yield Case("n1", (activation("x", (1,), Format(4)),), {}, exhaustive=True)
     yield Case("n2-shift", (activation("x", (2,), Format(8), Scale.of(-3)),), {"norm": "shift"}, exhaustive=True)
     for n in (2, 16, 64):

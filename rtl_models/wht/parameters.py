@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 from mfsim.errors import FormatError
 from mfsim.formats import Format
 from mfsim.ops.op import activation
-from mfsim.ops.wht import ORDERS
 from mfsim.program import Tensor
 from mfsim.rtl_models.block import Parameters, Port, Stage, check_choice, check_int
 from mfsim.rtl_models.wht import model
 
 LONGEST = 1024
+ORDERS = ("natural", "sequency")
+"""Orders of the outputs that the block is wired for."""
 
 
 @dataclass(frozen=True)
