@@ -41,17 +41,18 @@ def root_cases(centred: bool, reciprocal: bool) -> Iterator[Case]:
     """Yield the cases of a norm that divides by a root, `centred` with beta, or without both."""
     rng = np.random.default_rng(6)
 
-    def case(name, x, fraction, *, eps=EPS, guard=None, gamma=None, power=None, shifts=False, whole=False, extra=()):
+    def case(name, x, fraction, *, eps=EPS, units=None, guard=None, gamma=None, shifts=False, whole=False, extra=()):
         width, exponent, scale = x.shape[-1], x.scale.exponent, Scale.of(GAMMA_EXPONENT)
         codes = rng.integers(-127, 128, width) if gamma is None else np.resize(gamma, width)
         tensors = [x, constant("gamma", codes, Format(8), scale)]
         if centred:
             tensors.append(constant("beta", rng.integers(-128, 128, width), Format(8), Scale.of(-fraction)))
         guard = guard_bits(fraction, x.format, width, exponent, eps) if guard is None else guard
-        attributes = {"fraction": fraction, "guard": guard, "eps": eps_code(eps, width, exponent, guard)}
+        units = eps_code(eps, width, exponent, guard) if units is None else units
+        attributes = {"fraction": fraction, "guard": guard, "eps": units}
         attributes["times_n"] = "shift" if shifts else "mul"
         if reciprocal:
-            attributes["reciprocal"] = power or reciprocal_bits(fraction, x.format, width, guard, 1)
+            attributes["reciprocal"] = reciprocal_bits(fraction, x.format, width, guard, 1)
         return Case(name, tuple(tensors), attributes, exhaustive=whole, extra=extra)
 
     small = Scale.of(-1)
@@ -64,6 +65,10 @@ def root_cases(centred: bool, reciprocal: bool) -> Iterator[Case]:
     ranged = replace(activation("x", (3,), Format(8), small), range=Range.of(3, 12))
     yield case("exhaustive-positive-range", ranged, 4, whole=True)
     yield case("eps-above-all", activation("x", (5,), Format(4), small), 6, eps=1e4)
+    # V = 1 and W = (2**30 + 1)**2 - 1, whose double root is rounded up to 2**30 + 1; then 1/2 becomes less than 1/2.
+    square = activation("x", (2 if centred else 1,), Format(2))
+    units = (2**30 + 1) ** 2 - 1 - 4**24
+    yield case("exhaustive-below-a-square", square, 5, units=units, guard=24, gamma=[64], whole=True)
     word, tokens = Format(8), (2, 65)
     yield case("tokens", activation("x", tokens, word, Scale.of(-4)), 5, extra=telling_rows(tokens, word))
     x = activation("x", (65,), word, Scale.of(-4))

@@ -109,13 +109,11 @@ def check_fraction(op: str, fraction: int, least: int) -> None:
 
 
 def check_channels(op: str, name: str, tensor, length: int) -> None:
-    """Raise unless `tensor` is a constant of one code for each channel, on one scale."""
+    """Raise unless `tensor` is a constant of one code for each channel."""
     if not tensor.is_constant:
         raise FormatError(f"{name} of op `{op}` must be a constant")
     if tensor.shape != (length,):
         raise ShapeError(f"{name} of op `{op}` must have the shape ({length},), not {tensor.shape}")
-    if tensor.scale.axis is not None:
-        raise FormatError(f"{name} of op `{op}` must have one scale, not one for each channel")
 
 
 def check_offsets(op: str, beta, length: int, fraction: int) -> None:
