@@ -14,7 +14,9 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import onnx
+from onnx import numpy_helper
 
 from mfsim.compiler import compile_model
 from mfsim.compiler.reader import read_model
@@ -40,7 +42,7 @@ from mfsim.quant.calibration import Calibration
 from mfsim.quant.constants import check_plan
 from mfsim.quant.decide import decide
 from mfsim.quant.recipe import Recipe
-from mfsim.quant.words import Weights
+from mfsim.quant.words import Plan, Weights
 
 
 def open_model(source: str | os.PathLike[str] | onnx.ModelProto) -> OpenModel:
@@ -105,14 +107,38 @@ class OpenModel:
                 raise RecipeError(f"the recipe must name layer `{subject.path}`: the file has a quantizer behind it")
         plan = decide(self._calibration, recipe, self._weights)
         check_plan(self._calibration, recipe, plan, self._weights.arrays, self._biases, self._thresholds)
+        derived = self._derived(recipe, plan)
         model = onnx.ModelProto()
         model.CopyFrom(self._bare)
-        put_in(model.graph, plan, self._inner)
+        put_in(model.graph, plan, self._inner, derived)
         set_bodies(model)
         calibration = replace(self._calibration, recipe=recipe)
         entrances = {path: [end_name(path, len(model.graph.input))] for path in plan if path.startswith(ENTRANCE)}
         set_calibration(model, calibration, self._inner | entrances)
         self._model, self._calibration, self._program = model, calibration, None
+
+    def _derived(self, recipe: Recipe, plan: Plan) -> dict[str, dict[str, np.ndarray]]:
+        """Return the derived constants of the nonlinear layers by path of the layer."""
+        subjects = [subject for subject in self._calibration.subjects if "readers" in subject.facts]
+        if not subjects:
+            return {}
+        from mfsim.quant.derive import derived_constants  # needs torch, as no other change of formats does
+
+        scales = {tensor.name: tensor for tensor in self._bare.graph.initializer}
+        made = {}
+        for subject in subjects:
+            found = {
+                "weight": self._weights.arrays.get(subject.path),
+                "bias": self._biases.get(subject.path),
+                "weight.scale": scales.get(subject.at("weight_quant.scale")),
+            }
+            parameters = {
+                name: numpy_helper.to_array(values) if isinstance(values, onnx.TensorProto) else values
+                for name, values in found.items()
+                if values is not None
+            }
+            made[subject.path] = derived_constants(subject, recipe.layer(subject.path), plan, parameters)
+        return made
 
     def program(self) -> Program:
         """Return the integer program, compiled from the opened graph."""

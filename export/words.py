@@ -9,18 +9,21 @@ one that was exported afresh.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
 from mfsim.export.cleanup import rename
+from mfsim.export.layers import layer_of
 from mfsim.export.naming import LAYER_KEY, PARAMETERS, ROLES, end_name
 from mfsim.quant.calibration import Calibration
 from mfsim.quant.words import Plan, Word
 
 MFSIM, QONNX = "org.mfsim", "qonnx.custom_op.general"
+PARAMETERS_OF_NORMS = ("weight", "weight.scale", "bias", "gain")
+"""Inputs of nonlinear layers that are not derived from scales."""
 WEIGHT, BIAS, ACCUMULATOR, ENTRANCE = "weight_quant", "bias_quant", "accumulator", "input_quant."
 
 
@@ -59,8 +62,16 @@ def take_out(graph: onnx.GraphProto, entrances: Sequence[str]) -> None:
     in_order(graph)
 
 
-def put_in(graph: onnx.GraphProto, plan: Plan, quantizers: Mapping[str, Sequence[str]]) -> None:
-    """Give a bare `graph` the words of `plan`; `quantizers` are the names of Quant nodes by the path of the quantizer."""
+def put_in(
+    graph: onnx.GraphProto,
+    plan: Plan,
+    quantizers: Mapping[str, Sequence[str]],
+    derived: Mapping[str, Mapping[str, np.ndarray]],
+) -> None:
+    """Give a bare `graph` the words of `plan`, and nonlinear layers their `derived` constants, by layer and name.
+
+    `quantizers` are the names of Quant nodes by the path of the quantizer.
+    """
     nodes = {node.name: node for node in graph.node}
     tensors = {tensor.name: tensor for tensor in graph.initializer}
     entrances = [word for path, word in plan.items() if path.startswith(ENTRANCE)]
@@ -70,6 +81,8 @@ def put_in(graph: onnx.GraphProto, plan: Plan, quantizers: Mapping[str, Sequence
         elif not path.startswith(ENTRANCE):
             for name in quantizers.get(path, ()):  # not every layer has a bias
                 _set_word(graph, nodes[name], path, word, tensors)
+    for node, k, layer, name in _derived_inputs(graph):
+        tensors[node.input[k]].CopyFrom(numpy_helper.from_array(derived[layer][name], node.input[k]))
     for k, word in reversed(list(enumerate(entrances))):
         _put_entrance(graph, k, word)
     in_order(graph)
@@ -79,9 +92,9 @@ def blank(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]]) -> No
     """Set every scale and bit width of a bare `graph` to 0, so that graphs with other words are equal."""
     tensors = {tensor.name: tensor for tensor in graph.initializer}
     nodes = {node.name: node for node in graph.node}
-    for name in (name for names in quantizers.values() for name in names if name in nodes):
-        for k in (1, 3):
-            tensors[nodes[name].input[k]].CopyFrom(_number(nodes[name].input[k], 0.0))
+    names = [nodes[name].input[k] for names in quantizers.values() for name in names for k in (1, 3)]
+    for name in (*names, *(node.input[k] for node, k, _, _ in _derived_inputs(graph))):
+        tensors[name].CopyFrom(_number(name, 0.0))
 
 
 def float_weights(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]], name: str) -> dict[str, np.ndarray]:
@@ -97,6 +110,16 @@ def float_weights(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]
             axis = _output_axis(graph, node, values.ndim) if name == WEIGHT else 0
             found[layer] = np.ascontiguousarray(np.moveaxis(values, axis, 0))
     return found
+
+
+def _derived_inputs(graph: onnx.GraphProto) -> Iterator[tuple[onnx.NodeProto, int, str, str]]:
+    """Yield (node, number of the input, layer, name) for every constant that is derived from scales."""
+    for node in graph.node:
+        roles = ROLES.get(node.op_type, ())
+        if node.domain == MFSIM and "x_scale" in roles:
+            for k, name in enumerate(roles):
+                if name and name not in PARAMETERS_OF_NORMS:
+                    yield node, k, layer_of(node), name
 
 
 def _is(node: onnx.NodeProto, domain: str, op: str) -> bool:

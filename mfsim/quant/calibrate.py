@@ -45,7 +45,8 @@ def with_readers(
     """Return `subjects`, the nonlinear layers among them with the paths of the quantizers that read their results."""
     layers = {f"model.{path}".rstrip("."): path for path, _ in nonlinear_layers(network.model)}
     paths = {id(module): path.removeprefix("model.") for path, module in network.named_modules()}
-    found = {layers[name]: [paths[id(q)] for q in behind] for name, behind in readers(network, example, layers).items()}
+    behind = readers(network, example, layers)
+    found = {layers[name]: [paths[id(quantizer)] for quantizer in read] for name, read in behind.items()}
     return [
         replace(s, facts={**s.facts, "readers": found.get(s.path, [])}) if s.path in layers.values() else s
         for s in subjects
@@ -74,7 +75,7 @@ def _fill_in(network: QuantizedNetwork, plan: Plan) -> None:
         layer, _, name = path.rpartition(".")
         scales = torch.from_numpy(np.asarray(np.ldexp(np.float32(1), word.exponents)))
         if name == "y_scale":
-            network.model.get_submodule(layer).y_scale.copy_(scales)
+            network.model.get_submodule(layer).get_buffer(name).copy_(scales)
         elif name not in ("accumulator", "bias_quant"):
             outside = path.startswith(("input_quant.", "output_quant."))
             quantizer: Any = (network if outside else network.model).get_submodule(path)

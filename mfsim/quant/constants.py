@@ -26,7 +26,7 @@ def check_plan(
     """
     for subject in calibration.subjects:
         path, words = subject.path, recipe.layer(subject.path)
-        if path in weights:
+        if subject.at("weight_quant") in plan:
             weight, bias = plan[subject.at("weight_quant")], plan[subject.at("bias_quant")]
             check_product(path, weights[path], biases.get(path), weight.exponents, bias.exponents, bias.bits)
         elif path in thresholds and words.threshold != PROVED:

@@ -7,7 +7,7 @@ Neither this nor what it asks knows torch or ONNX.
 from __future__ import annotations
 
 from mfsim.quant.calibration import Calibration
-from mfsim.quant.kinds import kind_of
+from mfsim.quant.kinds import kind_of, result_words
 from mfsim.quant.recipe import Recipe
 from mfsim.quant.words import Plan, Weights, word_for, word_on
 
@@ -28,4 +28,7 @@ def decide(calibration: Calibration, recipe: Recipe, weights: Weights) -> Plan:
         kind, words = kind_of(subject), recipe.layer(subject.path)
         kind.options(subject, words)  # says what the layer cannot have
         plan |= kind.words(subject, words, weights, plan)
+    for subject in calibration.subjects:
+        if "readers" in subject.facts:
+            plan |= result_words(subject, recipe.layer(subject.path), plan)
     return plan

@@ -14,7 +14,7 @@ from mfsim.quant.calibration import Subject
 from mfsim.quant.product_kinds import DENSE, JOINED, MF, POWER, WHOLE
 from mfsim.quant.recipe import MOST_BITS, PROVED, LayerRecipe
 from mfsim.quant.scales import Partner, fitting_exponent
-from mfsim.quant.words import Kind, Plan, Weights, Word, no_facts, word_for, word_on
+from mfsim.quant.words import BETA_BITS, Kind, Plan, Weights, Word, no_facts, word_for, word_on
 
 # Layers with one activation quantizer.
 
@@ -172,12 +172,32 @@ def _rope_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Pl
 # Nonlinear layers: the result lies on the grid of the quantizers that read it, the finest where they differ.
 
 
-def _nonlinear_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
-    return {"bits": words.activation, "signed": subject.statistics["input_quant"].signed}
+REBUILT: dict[str, tuple[str, ...]] = {
+    "GELU": ("approximate",),
+    "LayerNorm": ("width", "eps", "form"),
+    "RMSNorm": ("width", "eps", "form"),
+    "ShiftNorm": ("width", "kind"),
+    "SiLU": (),
+    "Softmax": ("gain", "form", "causal"),
+    "Tanh": (),
+    "TanhL1": ("gain", "form", "eps"),
+}
+"""The arguments with which a nonlinear layer is made again, to derive tables and other constants for other words."""
+FINEST, COARSEST = -24, -1
+"""Exponents of the grids that the result of a softmax or tanh-l1 may lie on."""
+
+
+def _nonlinear_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    name = type(layer).__name__
+    return {"class": name, "arguments": {key: getattr(layer, key) for key in REBUILT[name]}}
 
 
 def _row_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
-    return {"length": shape[-1]}
+    return _nonlinear_facts(layer, around, path, shape) | {"length": shape[-1], "range": [FINEST, COARSEST]}
+
+
+def _nonlinear_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    return {"bits": words.activation, "signed": subject.statistics["input_quant"].signed}
 
 
 def _row_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
@@ -185,17 +205,24 @@ def _row_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
 
 
 def _nonlinear_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
-    seen, result = subject.statistics["input_quant"], subject.statistics["y_scale"]
-    y = word_for(result, words.activation, result.signed, words.calibration)
+    seen = subject.statistics["input_quant"]
+    return {subject.at("input_quant"): word_for(seen, words.activation, seen.signed, words.calibration)}
+
+
+def result_words(subject: Subject, words: LayerRecipe, plan: Plan) -> Plan:
+    """Return the grid of the result, and the word of a bias on it, of a layer whose `readers` are in `plan`."""
+    seen = subject.statistics["y_scale"]
+    y = word_for(seen, words.activation, seen.signed, words.calibration)
     if subject.facts["readers"]:
         y = min((plan[reader] for reader in subject.facts["readers"]), key=lambda word: word.exponent)
-    x = word_for(seen, words.activation, seen.signed, words.calibration)
-    return {subject.at("input_quant"): x, subject.at("y_scale"): y}
+    if "range" in subject.facts:
+        y = word_on(y.bits, y.signed, min(max(y.exponent, subject.facts["range"][0]), subject.facts["range"][1]))
+    return {subject.at("y_scale"): y, subject.at("bias_quant"): word_on(BETA_BITS, True, y.exponent)}
 
 
 _PAIR = Kind(no_facts, _pair_options, _pair_words(_pair_options))
 _GRID = Kind(no_facts, _embedding_options, _embedding_words)
-_ROW = Kind(_row_facts, _row_options, _nonlinear_words, rank=2)
+_ROW = Kind(_row_facts, _row_options, _nonlinear_words)
 KINDS: dict[str, Kind] = {
     "ActivationQuant": Kind(no_facts, _activation_options, _quantizer_called("")),
     "QuantAdd": Kind(_sum_facts, _sum_options, _pair_words(_sum_options)),
@@ -228,7 +255,7 @@ KINDS: dict[str, Kind] = {
     "Requantized": Kind(no_facts, _activation_options, _quantizer_called("result_quant")),
 }
 """How each kind of quantized layer gets its words; `NONLINEAR` for every other one."""
-NONLINEAR = Kind(no_facts, _nonlinear_options, _nonlinear_words, rank=2)
+NONLINEAR = Kind(_nonlinear_facts, _nonlinear_options, _nonlinear_words)
 """How nonlinear layers get their words; `readers` among the facts are the quantizers that read the result."""
 
 

@@ -84,7 +84,7 @@ def _spread(weight: np.ndarray, words: LayerRecipe, signed: bool) -> int:
     """
     largest_x = 1 << (words.activation - int(signed))
     room = (1 << 23) // weight[0].size - (1 << (words.weight - 1))
-    return max(room // largest_x, 1).bit_length() - 1
+    return int(max(room // largest_x, 1)).bit_length() - 1
 
 
 def _product_words(subject: Subject, words: LayerRecipe, x: Word, w: np.ndarray, grid: np.ndarray) -> Plan:

@@ -111,7 +111,8 @@ class Statistics:
         """Return what `to_dict` wrote; `KeyError`, `TypeError` or `ValueError` for anything else."""
         numbers = [float(content[name]) for name in ("low", "high", "percentile", "power")]
         errors, lost, lost_below = (_unpacked(content[name]) for name in ("errors", "lost", "lost_below"))
-        return cls(*numbers, errors.reshape(MOST, FINER + 1), lost, lost_below)
+        low, high, percentile, power = numbers
+        return cls(low, high, percentile, power, errors.reshape(MOST, FINER + 1), lost, lost_below)
 
 
 def _fitting(largest: float, bits: int) -> int:

@@ -13,6 +13,9 @@ from mfsim.quant.recipe import LayerRecipe
 from mfsim.quant.scales import Partner, weight_exponents
 from mfsim.quant.statistics import Statistics
 
+BETA_BITS = 16
+"""Bits of the beta of a norm, signed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Word:

@@ -21,11 +21,10 @@ from mfsim.nn.norms import over_power, power_gains
 from mfsim.quant.nonlinear.base import QuantNonlinear, exponent_of
 from mfsim.quant.quantizers import BiasWord, QuantBiasMixin, QuantWeightMixin, WeightWord, plain, stored_scale
 from mfsim.quant.scales import weight_exponents
+from mfsim.quant.words import BETA_BITS
 
 GAMMA_BITS = 8
 """Bits of gamma, signed and narrow."""
-BETA_BITS = 16
-"""Bits of beta, signed."""
 
 
 class _QuantNorm(QuantBiasMixin, QuantNonlinear):
