@@ -150,7 +150,7 @@ def test_unknown_options_of_mf_products(function, options, sentence):
         (
             lambda: functional.wht(torch.ones(1, 8), order="sequence"),
             FormatError,
-            "`order` must be one of natural, sequency, not 'sequence'; did you mean `sequency`?",
+            "`order` must be one of natural, sequency, dyadic, not 'sequence'; did you mean `sequency`?",
         ),
         (
             lambda: functional.mf_matmul(torch.ones(2, 3), torch.ones(4, 5)),
