@@ -62,6 +62,14 @@ def test_batch_norms_of_a_transformer_fold(attention, mlp):
     assert not any(isinstance(module, ShiftBatchNorm1d) for module in folded.modules())
 
 
+def test_a_vit_of_power_of_two_weights():
+    kind = "power-of-two"
+    parts = {"projection": kind, "mlp": kind, "attention": replace(PRESETS["qvv3"], projection=kind, output=kind)}
+    model = models.create("mini-vit", **parts, **SMALL)
+    assert not kinds(model) & {nn.Linear, nn.Conv2d}
+    assert model(torch.rand(2, 1, 8, 8)).shape == (2, 10)
+
+
 def test_mf_vit_has_no_product_of_two_numbers():
     model = models.create("mf-vit", seed=0)
     assert not kinds(model) & {nn.Linear, nn.Conv2d, nn.LayerNorm, MatMul, nn.Softmax, nn.GELU}
@@ -207,7 +215,7 @@ def test_the_hadamard_resnet_has_twenty_layers():
             "mini-vit",
             {"projection": "mff"},
             FormatError,
-            "`projection` must be one of dense, mf, not 'mff'; did you mean `mf`?",
+            "`projection` must be one of dense, mf, power-of-two, not 'mff'; did you mean `mf`?",
         ),
         ("mini-vit", {"head": "sum"}, FormatError, "`head` must be one of class-token, mean, not 'sum'"),
         (

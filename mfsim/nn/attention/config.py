@@ -12,23 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mfsim.errors import FormatError, ShapeError, UnsupportedOpError, did_you_mean
 from mfsim.nn import functional
 from mfsim.nn.affine import ALPHAS
+from mfsim.nn.projections import KINDS
 from mfsim.nn.softmax import FORMS as SOFTMAX_FORMS
 from mfsim.nn.tanh_l1 import FORMS as TANH_L1_FORMS
 from mfsim.nn.wht import SIZES
 from mfsim.ops.products import FORMS
 
-PROJECTIONS = ("dense", "mf")
+PROJECTIONS = KINDS
 QUERIES = ("projection", "triangular", "input")
 KEYS = ("projection", "query", "value", "input")
 VALUES = ("projection", "key", "mf", "input")
 TRANSFORMS = ("none", "dct", "wht", "dft", "filterbank")
 PRODUCTS = ("dot", "mf")
 NORMALISERS = {"softmax": SOFTMAX_FORMS, "tanh_l1": TANH_L1_FORMS}
-OUTPUTS = ("dense", "mf", "hadamard", "none", "chained")
+OUTPUTS = (*KINDS, "hadamard", "none", "chained")
 PROJECTION_NORMS = ("none", "shift-batch")
 MIXING = ("filterbank",)
 """Transforms that mix tokens."""
@@ -52,7 +54,7 @@ class AttentionConfig:
     kv_heads: int | None = None
     """Heads of keys and values, each for heads / kv_heads heads of queries; None: as many as `heads`."""
     projection: str = "dense"
-    """What kind the projections of Q, K and V are: dense or mf."""
+    """What kind the projections of Q, K and V are: dense, mf or power-of-two."""
     projection_norm: str = "none"
     """Norm behind each projection, the output's too: none, or shift-batch (`ShiftBatchNorm1d`)."""
     query: str = "projection"
@@ -83,7 +85,7 @@ class AttentionConfig:
     causal: bool = False
     aggregation: str = "dot"
     output: str = "dense"
-    """W_O dense or mf, hadamard (transform across all heads, then alpha and beta for each channel), none, or
+    """W_O dense, mf or power-of-two, hadamard (transform across all heads, then alpha and beta for each channel), none, or
     chained (none here: the model has one W_VO behind all its units)."""
     hadamard_size: str = "exact"
     """For a width that is no power of two: an error (exact), pad, or block."""
@@ -135,6 +137,11 @@ class AttentionConfig:
     def groups(self) -> int:
         """Heads of keys and values."""
         return self.heads if self.kv_heads is None else self.kv_heads
+
+    @property
+    def mf_options(self) -> dict[str, Any]:
+        """Options of MF products and layers."""
+        return {"form": self.form, "sign_zero": self.sign_zero, "grid": self.grid}
 
     @property
     def transforms(self) -> dict[str, str]:

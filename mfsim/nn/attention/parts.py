@@ -11,8 +11,7 @@ from mfsim.nn.dct import DCT
 from mfsim.nn.dft_magnitude import DFTMagnitude
 from mfsim.nn.filterbank import Filterbank
 from mfsim.nn.mat_mul import MatMul, MFMatMul
-from mfsim.nn.mf_conv2d import MFConv2d
-from mfsim.nn.mf_matmul import MFLinear
+from mfsim.nn.projections import make_conv2d, make_linear
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
 from mfsim.nn.softmax import Softmax
 from mfsim.nn.tanh_l1 import TanhL1
@@ -24,10 +23,7 @@ REMAP_NOISE = 0.02
 
 def linear(config: AttentionConfig, kind: str, inputs: int, outputs: int, bias: bool) -> nn.Module:
     """Return a projection of `kind`; in front of a norm it needs no bias."""
-    bias = bias and config.projection_norm == "none"
-    if kind == "dense":
-        return nn.Linear(inputs, outputs, bias=bias)
-    return MFLinear(inputs, outputs, bias, form=config.form, sign_zero=config.sign_zero, grid=config.grid)
+    return make_linear(kind, inputs, outputs, bias and config.projection_norm == "none", **config.mf_options)
 
 
 def norm(config: AttentionConfig, width: int, axis: int = -1) -> nn.Module | None:
@@ -42,20 +38,14 @@ def remap(config: AttentionConfig, width: int) -> nn.Module:
     """Return one W_R: a matrix n x n for each head, as a convolution of one position with a group for each head.
 
     Its weight [width, n, 1, 1] holds head h's matrix [out, in] in rows h n .. (h + 1) n - 1. Without bias.
+    A dense one starts near the identity.
     """
     n = width // config.heads
-    if config.projection == "mf":
-        return MFConv2d(
-            width,
-            width,
-            1,
-            groups=config.heads,
-            bias=False,
-            form=config.form,
-            sign_zero=config.sign_zero,
-            grid=config.grid,
-        )
-    layer = nn.Conv2d(width, width, 1, groups=config.heads, bias=False)
+    layer = make_conv2d(
+        config.projection, width, width, 1, groups=config.heads, bias=False, mf_options=config.mf_options
+    )
+    if not isinstance(layer, nn.Conv2d):
+        return layer
     layer.weight.normal_(std=REMAP_NOISE)
     layer.weight += torch.eye(n).repeat(config.heads, 1)[:, :, None, None]
     return layer
@@ -81,7 +71,7 @@ def product(config: AttentionConfig, kind: str, transpose_b: bool) -> nn.Module:
     """Return the product of two activations."""
     if kind == "dot":
         return MatMul(transpose_b=transpose_b)
-    return MFMatMul(config.form, config.sign_zero, config.grid, transpose_b=transpose_b)
+    return MFMatMul(**config.mf_options, transpose_b=transpose_b)
 
 
 def normaliser(config: AttentionConfig, n: int, causal: bool) -> nn.Module:

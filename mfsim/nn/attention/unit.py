@@ -13,7 +13,7 @@ from torch import nn
 
 from mfsim.errors import ShapeError, UnsupportedOpError
 from mfsim.nn.attention import parts
-from mfsim.nn.attention.config import AttentionConfig
+from mfsim.nn.attention.config import PROJECTIONS, AttentionConfig
 from mfsim.nn.attention.fitting import check_grid, check_width
 from mfsim.nn.filterbank import Filterbank
 from mfsim.nn.mf_mul import MFMul
@@ -73,7 +73,7 @@ class Attention(nn.Module):
         self.aggregate = parts.product(config, config.aggregation, transpose_b=False)
         self.output: nn.Module | None = None
         self.hadamard = self.affine = None
-        if config.output in ("dense", "mf"):
+        if config.output in PROJECTIONS:
             bias = config.bias if config.output_bias is None else config.output_bias
             self.output = parts.linear(config, config.output, width, width, bias)
         elif config.output == "hadamard":

@@ -12,9 +12,9 @@ from mfsim.errors import FormatError, did_you_mean
 from mfsim.nn.add import Add
 from mfsim.nn.attention import Attention
 from mfsim.nn.attention.unit import through
-from mfsim.nn.mf_matmul import MFLinear
 from mfsim.nn.mul import Mul
 from mfsim.nn.norms import LayerNorm, RMSNorm, ShiftNorm
+from mfsim.nn.projections import KINDS, make_linear
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d
 from mfsim.nn.wht_layer import WHTLayer
 
@@ -28,9 +28,10 @@ _ROW_NORMS: dict[str, Callable[[int, float], nn.Module]] = {
 }
 NORMS = (*_ROW_NORMS, "shift-batch", "none")
 """Norms in front of attention and MLP; shift-batch stands behind every product instead, where it folds."""
-MLPS = ("gelu", "relu", "silu", "swiglu", "mf", "wht", "none")
-"""Dense layers around a nonlinearity; gated; MF layers around a ReLU; a `WHTLayer`; nothing."""
-_NONLINEAR: dict[str, type[nn.Module]] = {"gelu": nn.GELU, "relu": nn.ReLU, "silu": nn.SiLU, "mf": nn.ReLU}
+MLPS = ("gelu", "relu", "silu", "swiglu", "mf", "power-of-two", "wht", "none")
+"""Dense layers around a nonlinearity; gated; MF or power-of-two layers around a ReLU; a `WHTLayer`; nothing."""
+_NONLINEAR: dict[str, type[nn.Module]] = {"gelu": nn.GELU, "silu": nn.SiLU}
+"""Every other MLP has a ReLU."""
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -78,12 +79,11 @@ def make_mlp(kind: str, width: int, hidden: int, *, norm: str = "none", bias: bo
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     for number, (inputs, outputs) in enumerate(((width, hidden), (hidden, width)), start=1):
         own = bias and norm != "shift-batch"
-        linear = MFLinear(inputs, outputs, own) if kind == "mf" else nn.Linear(inputs, outputs, bias=own)
-        layers[f"linear{number}"] = linear
+        layers[f"linear{number}"] = make_linear(kind if kind in KINDS else "dense", inputs, outputs, own)
         if norm == "shift-batch":
             layers[f"norm{number}"] = ShiftBatchNorm1d(outputs)
         if number == 1:
-            layers[kind if kind != "mf" else "relu"] = _NONLINEAR[kind]()
+            layers[kind if kind in _NONLINEAR else "relu"] = _NONLINEAR.get(kind, nn.ReLU)()
     return nn.Sequential(layers)
 
 

@@ -19,9 +19,8 @@ from torch.nn import functional as F
 from mfsim.errors import ModelError, ShapeError
 from mfsim.nn.attention import Attention, AttentionConfig, attention_config
 from mfsim.nn.attention.unit import through
-from mfsim.nn.mf_conv2d import MFConv2d
-from mfsim.nn.mf_matmul import MFLinear
 from mfsim.nn.models.layers import Block, check_choice, make_mlp, make_norm
+from mfsim.nn.projections import KINDS, make_conv2d, make_linear
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
 from mfsim.nn.sum_pool2d import GlobalAvgPool2d
 from mfsim.nn.token_embedding import TokenEmbedding
@@ -72,7 +71,7 @@ class ViT(nn.Module):
     attention : AttentionConfig
     norm, mlp : str
         Of `mfsim.nn.models.layers.NORMS`, `MLPS`.
-    projection : {"dense", "mf"}
+    projection : {"dense", "mf", "power-of-two"}
         Kind of the patch embedding and of the head.
     head : {"class-token", "mean"}
         What the head reads.
@@ -98,7 +97,7 @@ class ViT(nn.Module):
     ) -> None:
         super().__init__()
         channels, rows, columns = input_shape
-        check_choice("projection", projection, ("dense", "mf"))
+        check_choice("projection", projection, KINDS)
         check_choice("head", head, ("class-token", "mean"))
         if patch < 1 or rows % patch or columns % patch:
             raise ShapeError(f"`patch` must divide both sides of the image, {rows} x {columns}, which {patch} does not")
@@ -113,7 +112,7 @@ class ViT(nn.Module):
             attention = replace(attention, projection_norm=norm)
         grid = rows // patch, columns // patch
         patches = grid[0] * grid[1]
-        self.embed = _patch_embedding(projection, channels, width, patch, bias=not batch)
+        self.embed = make_conv2d(projection, channels, width, patch, stride=patch, bias=not batch)
         self.embed_norm = ShiftBatchNorm2d(width) if batch else None
         self.tokens = TokenEmbedding(patches, width, class_token=head == "class-token")
         count = patches + int(head == "class-token")
@@ -129,10 +128,9 @@ class ViT(nn.Module):
         self.chained = nn.Linear(width, width, bias=attention.bias) if chained else None
         self.norm = make_norm(norm, width)
         self.mean = TokenMean() if head == "mean" else None
-        self.head: nn.Module = (
-            nn.Linear(width, classes) if projection == "dense" else MFLinear(width, classes, not batch)
-        )
-        self.head_norm = ShiftBatchNorm1d(classes) if batch and projection == "mf" else None
+        own_norm = batch and projection == "mf"
+        self.head = make_linear(projection, width, classes, not own_norm)
+        self.head_norm = ShiftBatchNorm1d(classes) if own_norm else None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return one number for each class, [N, classes], for images [N, C, H, W]."""
@@ -143,11 +141,6 @@ class ViT(nn.Module):
         x = through(self.norm, through(self.chained, x))
         x = x[:, 0] if self.mean is None else self.mean(x)
         return through(self.head_norm, self.head(x))
-
-
-def _patch_embedding(projection: str, channels: int, width: int, patch: int, bias: bool) -> nn.Module:
-    kind = nn.Conv2d if projection == "dense" else MFConv2d
-    return kind(channels, width, patch, stride=patch, bias=bias)
 
 
 def build_mini(

@@ -11,6 +11,7 @@ import torch
 from mfsim.errors import UnsupportedOpError
 from mfsim.nn import functional
 from mfsim.nn.attention import PRESETS, Attention
+from mfsim.nn.power_weights import power_of_two
 from tests.nn.attention import naive
 
 # Sums of at most 100 terms of size 1 in float64, in another order than numpy's.
@@ -70,6 +71,14 @@ def test_mf_attention_is_mf_products_all_the_way():
     weights = t * 2.0 ** -torch.round(torch.log2(sums))
     heads = functional.mf_matmul(weights, v).transpose(1, 2).flatten(2)
     assert torch.allclose(unit(x), rows(unit.output, unit.output_norm, heads), **ROUNDING)
+
+
+def test_power_of_two_projections_are_dense_ones_with_such_weights():
+    unit, x = unit_and_tokens("qvv3", projection="power-of-two", output="power-of-two")
+    dense, _ = unit_and_tokens("qvv3")
+    powers = {name: t if name.endswith("bias") else power_of_two(t) for name, t in unit.state_dict().items()}
+    dense.load_state_dict(powers)
+    assert torch.allclose(unit(x), dense(x), **ROUNDING)
 
 
 def test_cross_attention_takes_keys_and_values_from_a_memory():
