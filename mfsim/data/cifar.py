@@ -86,7 +86,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _batch(content: bytes, where: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return images [N, 3, 32, 32] and labels [N] of one batch."""
+    """Return the bytes [N, 3, 32, 32] and labels [N] of one batch."""
     try:
         batch = _Unpickler(io.BytesIO(content), encoding="bytes").load()
         fields = {key.decode() if isinstance(key, bytes) else key: value for key, value in batch.items()}
@@ -100,7 +100,7 @@ def _batch(content: bytes, where: str) -> tuple[np.ndarray, np.ndarray]:
     labels = as_labels(labels, len(data), f"`labels` of {where}")
     if labels.max() >= CLASSES:
         raise DataError(f"`labels` of {where} must be in 0..{CLASSES - 1}, not {labels.max()}")
-    return as_images(data.reshape(-1, *SHAPE), where), labels
+    return data.reshape(-1, *SHAPE), labels
 
 
 def is_cifar(path: pathlib.Path) -> bool:
@@ -148,6 +148,7 @@ def load_cifar10(path: str | pathlib.Path) -> Dataset:
         raise DataError(f"{path} is no tar archive, or it is damaged; fetch it again") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    images = np.concatenate([batches[name][0] for name in TRAIN])
+    images = as_images(np.concatenate([batches[name][0] for name in TRAIN]), str(path))
     labels = np.concatenate([batches[name][1] for name in TRAIN])
-    return from_arrays("cifar-10", images, labels, Split(*batches[TEST]))
+    tests, test_labels = batches[TEST]
+    return from_arrays("cifar-10", images, labels, Split(as_images(tests, str(path)), test_labels))

@@ -37,6 +37,11 @@ def test_known_bytes(tmp_path):
     assert read_idx(path).tolist() == [[[1, 2, 3]], [[4, 5, 255]]]
 
 
+def test_a_folder_beside_the_files_makes_them_no_pictures(folder):
+    (folder / "raw").mkdir()
+    assert data.load(folder).input_shape == (1, 4, 6)
+
+
 def test_folder(folder):
     dataset = data.load(folder)
     assert (len(dataset.train), len(dataset.validation), len(dataset.test)) == (36, 4, 10)
