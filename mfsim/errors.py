@@ -19,6 +19,10 @@ class FormatError(MfsimError, ValueError):
     """A word length, scale, rounding or overflow rule is not allowed."""
 
 
+class LostScaleError(FormatError):
+    """A scale varies along an axis that an operation does not keep."""
+
+
 class RangeError(MfsimError, ValueError):
     """A proved range does not fit the word it has to fit, or does not fit 63 bits."""
 

@@ -17,11 +17,12 @@ from mfsim.compiler.foreign import normalised
 from mfsim.compiler.graph import FileNode, graph_of
 from mfsim.compiler.inputs import define_inputs
 from mfsim.compiler.integer import read_integer
-from mfsim.compiler.lowering import Coded, Lowering, naming
+from mfsim.compiler.lowering import Coded, Lowering, Waiting, naming
 from mfsim.compiler.reader import read_model, source_digest
-from mfsim.compiler.rules import FOREIGN_RULES, RULES
+from mfsim.compiler.rules import FOREIGN_RULES, RULES, Rule
 from mfsim.compiler.unsupported import unsupported
-from mfsim.errors import FormatError, ModelError, UnsupportedOpError
+from mfsim.compiler.waiting import lower_moving
+from mfsim.errors import FormatError, LostScaleError, ModelError, UnsupportedOpError
 from mfsim.program import Program
 
 FORMAT = "1"
@@ -99,20 +100,32 @@ def load(source: str | os.PathLike[str] | onnx.ModelProto) -> Program:
 
 
 def _lower(lowering: Lowering, node: FileNode) -> None:
-    rule = RULES.get((node.domain, node.op))
-    if rule is None and not lowering.strict:
-        rule = FOREIGN_RULES.get((node.domain, node.op))
-    if rule is None:
-        raise unsupported(node, lowering.strict)
+    def rule_of(node: FileNode) -> Rule:
+        rule = RULES.get((node.domain, node.op))
+        if rule is None and not lowering.strict:
+            rule = FOREIGN_RULES.get((node.domain, node.op))
+        if rule is None:
+            raise unsupported(node, lowering.strict)
+        return rule
+
+    rule = rule_of(node)
     with naming(node):
         if sum(bool(name) for name in node.outputs) != 1 and (node.domain, node.op) not in SEVERAL_OUTPUTS:
             raise UnsupportedOpError(f"only one output is supported, not {len(node.outputs)}")
-        move_codes(lowering, node, rule) if moves_codes(lowering, node) else rule(lowering, node)
+        if moves_codes(lowering, node):
+            move_codes(lowering, node, rule)
+        else:
+            lower_moving(lowering, node, rule, rule_of)
 
 
 def _output(lowering: Lowering, name: str) -> str:
     """Return the program tensor of a graph output, under the name of the output."""
     value = lowering.values[name]
+    if isinstance(value, Waiting):
+        raise LostScaleError(
+            f"graph output `{name}` has no single scale: that of `{value.name}` varies along an axis that is lost; "
+            "quantize it"
+        )
     if isinstance(value, Coded):
         value = lowering.integers(lowering.writer(name), value)
     if not isinstance(value, str):

@@ -24,7 +24,7 @@ from mfsim.compiler.foreign_constants import is_foreign_constant, linear_quantiz
 from mfsim.compiler.graph import FileGraph, FileNode
 from mfsim.compiler.grid import Grid, exact_grid
 from mfsim.compiler.quantizer import Quantizer, quantizer_of
-from mfsim.errors import FormatError, MfsimError, ModelError
+from mfsim.errors import FormatError, LostScaleError, MfsimError, ModelError
 from mfsim.formats import Format, Scale
 from mfsim.ops.gain import attributes_for as gain_attributes
 from mfsim.program import Tensor
@@ -42,7 +42,15 @@ class Coded:
     zero_point: int
 
 
-Value = str | Coded | Grid | np.ndarray
+@dataclass(frozen=True)
+class Waiting:
+    """Program tensor `name`, moved by `nodes` of the file that wait for the next quantizer (`mfsim.compiler.waiting`)."""
+
+    name: str
+    nodes: tuple[FileNode, ...]
+
+
+Value = str | Coded | Waiting | Grid | np.ndarray
 
 
 def is_quant(node: FileNode) -> bool:
@@ -113,13 +121,18 @@ class Lowering:
 
     def is_activation(self, node: FileNode, k: int) -> bool:
         """Whether input `k` is an activation."""
-        return isinstance(self.value(node, k), (str, Coded))
+        return isinstance(self.value(node, k), (str, Coded, Waiting))
 
     def tensor(self, node: FileNode, k: int) -> Tensor:
         """Return the program tensor of input `k`, which must be an activation; integers of the file lie on the scale 1."""
         value = self.value(node, k)
         if isinstance(value, Coded):
             value = self.integers(node, value)
+        if isinstance(value, Waiting):
+            raise LostScaleError(
+                f"the scale of `{value.name}` varies along an axis that `{value.nodes[0].name}` does not keep; "
+                "requantize first"
+            )
         if not isinstance(value, str):
             raise ModelError(f"input {k} must be an activation, not {self.shown(node, k)}")
         return self.builder.tensors[value]
@@ -127,7 +140,7 @@ class Lowering:
     def optional_array(self, node: FileNode, k: int, what: str) -> np.ndarray | None:
         """Return input `k`, which must be constant, as an array of values; None where it is left out."""
         value = self.value(node, k)
-        if isinstance(value, (str, Coded)):
+        if isinstance(value, (str, Coded, Waiting)):
             raise ModelError(f"{what} must be constant, not the activation `{node.inputs[k]}`")
         return value.values() if isinstance(value, Grid) else value
 
@@ -173,7 +186,7 @@ class Lowering:
         value = self.value(node, k)
         if value is None:
             return "nothing"
-        if isinstance(value, (str, Coded)):
+        if isinstance(value, (str, Coded, Waiting)):
             return f"the activation `{node.inputs[k]}`"
         return f"the {'quantized constant' if isinstance(value, Grid) else 'constant'} `{node.inputs[k]}`"
 
@@ -257,7 +270,7 @@ class Lowering:
         inputs: list[Grid | np.ndarray | None] = []
         for name in node.inputs:
             value = self.values.get(name) if name else None
-            if isinstance(value, (str, Coded)) or (value is None and name):
+            if isinstance(value, (str, Coded, Waiting)) or (value is None and name):
                 return False
             inputs.append(value)
         results: Sequence[Grid | np.ndarray] | None

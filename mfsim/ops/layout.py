@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mfsim.errors import FormatError, ShapeError
+from mfsim.errors import LostScaleError, ShapeError
 from mfsim.formats import Range, Scale
 from mfsim.ops.op import result
 from mfsim.program import Tensor
@@ -45,7 +45,7 @@ def reshaped(x: Tensor, shape: Sequence[int], op: str) -> Tensor:
     if scale.axis is not None:
         axis, indices = _carried(x.shape, scale.axis, shape)
         if axis is None:
-            raise FormatError(
+            raise LostScaleError(
                 f"op `{op}` would lose axis {scale.axis}, along which the scale of x varies; requantize first"
             )
         scale = picked_scale(scale, indices, axis)

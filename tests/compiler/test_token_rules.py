@@ -8,7 +8,7 @@ from onnx import helper
 
 from mfsim.analysis.count import count
 from mfsim.compiler import compile_model
-from mfsim.errors import ShapeError, UnsupportedOpError
+from mfsim.errors import FormatError, LostScaleError, ShapeError, UnsupportedOpError
 from tests.compiler.files import File, assert_like_runtime, images
 
 
@@ -97,3 +97,49 @@ def test_product_with_a_quantized_constant_is_a_multiplication_by_what_was_learn
     operands = [file.quant("x"), file.weights([[1.0], [0.25], [-0.375]])]
     program = assert_like_runtime(file.model(file.node("Mul", *operands[:: 1 - 2 * first])), images((3, 4)))
     assert [(row.primitive, row.multiplied_by) for row in count(program).rows] == [("mul", "learned")]
+
+
+def by_channel(*tail):
+    """A file with a gain for each of the channels of x [6, 4], then heads, then `tail` for each quantizer."""
+    file = File(x=(6, 4))
+    gained = file.mf("Shift", file.quant("x"), file.constant([1.0, 2.0, 0.25, 8.0]))
+    heads = file.node("Reshape", gained, file.constant([0, 6, 2, 2], dtype=np.int64), name="heads")
+    moved = file.node("Transpose", heads, perm=[0, 2, 1, 3])
+    return file.model(*[quantize(file, moved) for quantize in tail])
+
+
+def test_a_quantizer_goes_in_front_of_a_reshape_that_loses_the_axis_of_a_scale():
+    program = assert_like_runtime(by_channel(lambda file, x: file.node("Relu", file.quant(x, -3, 6))), images((6, 4)))
+    assert [node.op for node in program.nodes] == ["shift", "requantize", "reshape", "transpose", "relu"]
+
+
+def test_two_quantizers_behind_such_a_reshape():
+    coarse, fine = (lambda file, x, e=e: file.quant(x, e, 8) for e in (-2, -5))
+    program = assert_like_runtime(by_channel(coarse, fine), images((6, 4)))
+    assert [node.op for node in program.nodes] == ["shift", *["requantize", "reshape", "transpose"] * 2]
+
+
+@pytest.mark.parametrize(
+    ("tail", "kind", "sentence"),
+    [
+        (
+            lambda file, x: file.node("Relu", x, name="n"),
+            LostScaleError,
+            "node `n` (Relu): the scale of `t1` varies along an axis that `heads` does not keep; requantize first",
+        ),
+        (
+            lambda file, x: x,
+            LostScaleError,
+            "graph output `t3` has no single scale: that of `t1` varies along an axis that is lost; quantize it",
+        ),
+        (
+            lambda file, x: file.quant(x, [-3, -4], 8, name="n"),
+            FormatError,
+            "node `n` (qonnx.custom_op.general::Quant): the scale must be one number, because `heads` in front moves channels",
+        ),
+    ],
+)
+def test_what_does_not_wait_for_a_quantizer(tail, kind, sentence):
+    with pytest.raises(kind) as error:
+        compile_model(by_channel(tail))
+    assert str(error.value) == sentence
