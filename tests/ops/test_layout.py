@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from mfsim.errors import FormatError, ShapeError
+from mfsim.errors import FormatError, LostScaleError, ShapeError
 from mfsim.formats import Format, Range, Scale
 from mfsim.ops.op import activation
 from mfsim.program import Tensor
@@ -132,7 +132,7 @@ def test_shift_moves_the_scale():
             "reshape",
             X,
             {"shape": (3, 8)},
-            FormatError,
+            LostScaleError,
             "op `reshape` would lose axis 1, along which the scale of x varies; requantize first",
         ),
         (
