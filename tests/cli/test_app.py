@@ -16,6 +16,7 @@ from tests.cli.conftest import mfsim
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMANDS = [
     "demo",
+    "convert",
     "train",
     "quantize",
     "export",
@@ -68,7 +69,7 @@ def test_version():
 
 
 def test_a_mistyped_command_is_bad_usage():
-    done = mfsim("cuont")
+    done = mfsim("simulat")
     assert done.status == 2
-    assert "Did you mean 'count'?" in done.stderr
+    assert "Did you mean 'simulate'?" in done.stderr
     assert done.stdout == ""
