@@ -2,6 +2,7 @@
 
     BatchNorm behind Linear or Conv2d       into weights and bias
     ShiftBatchNorm behind a product         offset / gain into the bias, gain 2**k into a `Shift` (exact)
+    ShiftBatchNorm1d behind anything else   an `Affine` with power-of-two gains (exact)
     nn.AvgPool2d, nn.AdaptiveAvgPool2d(1)   mfsim's own, whose division relabels the scale
 
 A gain in front of which an MF product stands does not fold into its weights: MF products are
@@ -22,6 +23,7 @@ from mfsim.errors import MfsimError, ModelError, UnsupportedOpError
 from mfsim.nn import (
     AdderConv2d,
     AdderLinear,
+    Affine,
     AvgPool2d,
     GlobalAvgPool2d,
     MFConv2d,
@@ -193,10 +195,23 @@ def _fold_batch_norm(model: nn.Module, path: str, norm: Any, sources: dict[str, 
 
 @torch.no_grad()
 def _fold_shift_batch_norm(model: nn.Module, path: str, norm: ShiftBatchNorm1d, sources: dict[str, str]) -> nn.Module:
-    layer = _product(model, path, norm, sources, (*MF, *DENSE))
     gain, offset = norm.gain_and_offset()
+    source = sources.get(path)
+    before = model.get_submodule(source) if source else None
+    if norm.axis == -1 and source is not None and not isinstance(before, (*MF, *DENSE)):
+        return replace_module(model, path, _affine(norm.exponents(), offset))
+    layer = _product(model, path, norm, sources, (*MF, *DENSE))
     _add_to_bias(layer, offset / gain)
     return replace_module(model, path, Shift(norm.exponents(), norm.axis).double())
+
+
+def _affine(exponents: tuple[int, ...], offset: torch.Tensor) -> nn.Module:
+    """Return 2**k x + offset as a layer of its own."""
+    layer = Affine(len(exponents), "power-of-two").double()
+    assert layer.log_alpha is not None
+    layer.log_alpha.copy_(torch.tensor(exponents, dtype=torch.float64))
+    layer.beta.copy_(offset)
+    return layer
 
 
 def as_pool(path: str, layer: Any) -> nn.Module:

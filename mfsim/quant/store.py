@@ -21,7 +21,7 @@ from torch import nn
 
 from mfsim.errors import ModelError
 from mfsim.files import write_whole
-from mfsim.nn import AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d
+from mfsim.nn import Affine, AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d
 from mfsim.quant.calibrate import nonlinear_layers
 from mfsim.quant.calibration import Calibration
 from mfsim.quant.fold import BATCH_NORMS, as_pool, replace_module
@@ -103,8 +103,11 @@ def _structure(text: str) -> dict[str, Any]:
 
 
 def _rebuild(model: nn.Module, structure: dict[str, Any]) -> QuantizedNetwork:
+    affine = {site["path"] for site in structure["sites"] if site["kind"] == "QuantShiftAffine"}
     for name, module in list(model.named_modules()):
-        if isinstance(module, (*BATCH_NORMS, ShiftBatchNorm1d)) and name not in structure["shifts"]:
+        if isinstance(module, ShiftBatchNorm1d) and name in affine:
+            model = replace_module(model, name, Affine(module.features, "power-of-two"))
+        elif isinstance(module, (*BATCH_NORMS, ShiftBatchNorm1d)) and name not in structure["shifts"]:
             model = replace_module(model, name, nn.Identity())
     for name, (exponents, axis) in structure["shifts"].items():
         model = replace_module(model, name, Shift(exponents, axis))

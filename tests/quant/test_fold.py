@@ -8,9 +8,13 @@ import pytest
 import torch
 from torch import nn
 
+from mfsim.analysis import count
 from mfsim.errors import ModelError, UnsupportedOpError
-from mfsim.nn import GlobalAvgPool2d, MFConv2d, MFLinear, Shift, ShiftBatchNorm1d, ShiftBatchNorm2d
-from mfsim.quant import fold
+from mfsim.export.exporter import quantized_model
+from mfsim.nn import Add, Affine, GlobalAvgPool2d, MFConv2d, MFLinear, Shift, ShiftBatchNorm1d, ShiftBatchNorm2d
+from mfsim.quant import Recipe, fold, quantize
+from mfsim.quant.store import load, save
+from tests.compiler.files import assert_like_runtime
 from tests.quant.networks import NETWORKS, images, settled
 
 
@@ -66,6 +70,38 @@ def test_a_batch_norm_behind_something_else():
         "ShiftBatchNorm2d `0` follows no layer of its own, so it cannot be folded; it must follow MFLinear, MFConv2d, AdderLinear, "
         "AdderConv2d, MinLinear, MinConv2d, ShiftLinear, ShiftConv2d, Linear, Conv2d",
     )
+
+
+class Tokens(nn.Module):
+    """A sum of two branches, and a batch norm of the features of its tokens in front of an MF product."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.add, self.norm = MFLinear(8, 8), Add(), ShiftBatchNorm1d(8)
+        self.mlp = MFLinear(8, 8, bias=False)
+        self.mlp_norm = ShiftBatchNorm1d(8)
+
+    def forward(self, x):
+        tokens = self.embed(x.flatten(1, 2))
+        return self.mlp_norm(self.mlp(self.norm(self.add(tokens, tokens))))
+
+
+def test_a_batch_norm_of_tokens_behind_a_sum_becomes_shifts_and_offsets(tmp_path):
+    model = settled(Tokens())
+    folded = fold(model, images(2))
+    assert (type(folded.norm), folded.norm.kind) == (Affine, "power-of-two")
+    assert folded.norm.gains().tolist() == [2.0**k for k in model.norm.exponents()]
+    assert isinstance(folded.mlp_norm, Shift)
+    # No difference: gains are powers of two, and both ways add one offset.
+    assert torch.equal(folded.norm(images(3).flatten(1, 2)), model.norm(images(3).flatten(1, 2)))
+    quantized = quantize(folded, Recipe(), images(40))
+    program = assert_like_runtime(quantized_model(quantized, images(2)), images(20, 5).numpy())
+    made = [node.op for node in program.nodes if node.layer == "norm"]
+    assert made == ["requantize", "add", "shift"]
+    assert not count(program).multiplications()
+    again = load(save(quantized, tmp_path / "network.safetensors"), model)
+    with torch.no_grad():
+        assert torch.equal(again(images(9)), quantized(images(9)))
 
 
 class Twice(nn.Module):
