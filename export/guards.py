@@ -39,7 +39,14 @@ from mfsim.quant.nonlinear import (
 )
 from mfsim.quant.pairs import QuantAdd, QuantMatMul, QuantMFMatMul, QuantMFMul, QuantMul
 from mfsim.quant.rope import QuantRope
-from mfsim.quant.structured import QuantAffine, QuantDCT, QuantFilterbank, QuantShiftAffine, QuantTriangularLinear
+from mfsim.quant.structured import (
+    QuantAffine,
+    QuantDCT,
+    QuantFilterbank,
+    QuantScaling,
+    QuantShiftAffine,
+    QuantTriangularLinear,
+)
 from mfsim.quant.token_embedding import QuantTokenEmbedding
 from mfsim.quant.transforms import QuantSoftThreshold, QuantWHT
 
@@ -86,6 +93,7 @@ NODES_OF = {
     QuantAffine: ("Mul",),
     QuantDCT: ("Gemm", "MatMul"),
     QuantFilterbank: ("Conv",),
+    QuantScaling: ("Mul",),
     QuantShiftAffine: ("Shift",),
     QuantTriangularLinear: ("Gemm", "MatMul"),
     QuantAdd: ("Add",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mfsim.nn import functional
+from mfsim.nn.abs import Abs
 from mfsim.nn.add import Add
 from mfsim.nn.adder import AdderConv2d, AdderLinear
 from mfsim.nn.affine import Affine
@@ -16,10 +17,12 @@ from mfsim.nn.mf_mul import MFMul
 from mfsim.nn.mul import Mul
 from mfsim.nn.norms import LayerNorm, RMSNorm, ShiftNorm
 from mfsim.nn.rope import Rope
+from mfsim.nn.scaling import Scaling
 from mfsim.nn.shift import Shift
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
 from mfsim.nn.shift_weights import ShiftConv2d, ShiftLinear
 from mfsim.nn.signed_min import MinConv2d, MinLinear
+from mfsim.nn.smooth_threshold import SmoothThreshold
 from mfsim.nn.soft_threshold import SoftThreshold
 from mfsim.nn.softmax import Softmax
 from mfsim.nn.sum_pool2d import AvgPool2d, GlobalAvgPool2d
@@ -32,6 +35,7 @@ from mfsim.nn.wht_layer import WHTLayer
 __all__ = [
     "DCT",
     "WHT",
+    "Abs",
     "Add",
     "AdderConv2d",
     "AdderLinear",
@@ -51,12 +55,14 @@ __all__ = [
     "Mul",
     "RMSNorm",
     "Rope",
+    "Scaling",
     "Shift",
     "ShiftBatchNorm1d",
     "ShiftBatchNorm2d",
     "ShiftConv2d",
     "ShiftLinear",
     "ShiftNorm",
+    "SmoothThreshold",
     "SoftThreshold",
     "Softmax",
     "TanhL1",

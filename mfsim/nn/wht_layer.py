@@ -1,14 +1,15 @@
 """`WHTLayer`: an inner product in the Walsh-Hadamard domain, with a residual.
 
-    entry -> WHT -> soft threshold -> MF product across channels -> norm -> inverse WHT -> + entry
+    entry -> WHT -> threshold -> scaling -> MF product across channels -> norm -> inverse WHT -> + entry
 
 After Pan, Badawi and Cetin (ICML 2023), with two changes that make the layer multiplication-free:
-the learned scale and the 1x1 convolution of the original are one MF product, as in HTMA-Net, and the
-batch norm's gain is a power of two. The threshold stands in front of the product, where it sets
+the 1x1 convolution of the original is an MF product, as in HTMA-Net, and the batch norm's gain is a
+power of two. The learned scale v of each coefficient is left out, or restricted to powers of two, or kept as the
+multiplication that it is; behind the threshold it is the same family of layers as in front of it, for v > 0. The threshold stands in front of the product, where it sets
 small coefficients to exactly 0, whose sign then drops out of the product as well.
 
 Every step is a named submodule, which a quantizer may replace: `entry` (an identity: the one value
-that the transform and the residual share), `transform`, `threshold`, `product`, `norm`, `inverse`.
+that the transform and the residual share), `transform`, `threshold`, `scaling`, `product`, `norm`, `inverse`.
 Behind `norm` each channel may have its own scale; the inverse transform over channels needs one
 scale, so a quantizer stands there.
 """
@@ -20,11 +21,14 @@ from torch import nn
 
 from mfsim.errors import FormatError, ShapeError, did_you_mean
 from mfsim.nn.mf_matmul import MFLinear
+from mfsim.nn.scaling import KINDS, Scaling
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d
+from mfsim.nn.smooth_threshold import SmoothThreshold
 from mfsim.nn.soft_threshold import SoftThreshold
 from mfsim.nn.wht import WHT, fit_lengths, pad_to
 
 OVER = ("channels", "plane")
+SCALINGS = ("none", *KINDS)
 
 
 class WHTLayer(nn.Module):
@@ -50,7 +54,11 @@ class WHTLayer(nn.Module):
         For transform lengths that are no power of two: an error; zeros, cut off again at the end;
         blocks of the largest power of two that divides them.
     threshold : float
-        The soft threshold before training, at least 0; there is one for each coefficient.
+        The threshold before training, at least 0; there is one for each coefficient.
+    smooth : bool
+        Whether the threshold is tanh(x) max(|x| - T, 0), which multiplies, in place of the soft one.
+    scaling : {"none", "multiply", "shift"}
+        Of each coefficient: none, by a learned number, or by a learned power of two.
 
     Raises
     ------
@@ -73,9 +81,12 @@ class WHTLayer(nn.Module):
         grid: str = "split",
         size: str = "exact",
         threshold: float = 0.05,
+        smooth: bool = False,
+        scaling: str = "none",
     ) -> None:
         super().__init__()
-        for name, value, known in (("over", over, OVER), ("layout", layout, ("image", "features"))):
+        choices = (("over", over, OVER), ("layout", layout, ("image", "features")), ("scaling", scaling, SCALINGS))
+        for name, value, known in choices:
             if value not in known:
                 raise FormatError(
                     f"`{name}` must be one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}"
@@ -94,7 +105,9 @@ class WHTLayer(nn.Module):
         dims = len(self.lengths)
         self.entry = nn.Identity()
         self.transform = WHT(block=block, dims=dims, order=order, norm="shift")
-        self.threshold = SoftThreshold(coefficients, -1 if over == "channels" else -2, threshold)
+        axis = -1 if over == "channels" else -2
+        self.threshold = (SmoothThreshold if smooth else SoftThreshold)(coefficients, axis, threshold)
+        self.scaling = nn.Identity() if scaling == "none" else Scaling(coefficients, axis, scaling)
         self.product = MFLinear(width, width, bias=not norm, form=form, sign_zero=sign_zero, grid=grid)
         self.norm = ShiftBatchNorm1d(width) if norm else nn.Identity()
         self.inverse = WHT(block=block, dims=dims, order=order, norm="shift", inverse=True)
@@ -117,7 +130,7 @@ class WHTLayer(nn.Module):
     def _over_channels(self, x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = x.movedim(-3, -1) if self.layout == "image" else x
         y = self.transform(pad_to(y, self.padded))
-        y = self.inverse(self.norm(self.product(self.threshold(y))))
+        y = self.inverse(self.norm(self.product(self.scaling(self.threshold(y)))))
         if self.padded != self.lengths:
             y = y[..., : self.channels]
         return y.movedim(-1, -3) if self.layout == "image" else y
@@ -125,7 +138,7 @@ class WHTLayer(nn.Module):
     def _over_plane(self, x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = self.transform(pad_to(x, self.padded))
         y = y.reshape(-1, self.channels, self.threshold.size).transpose(1, 2)
-        y = self.norm(self.product(self.threshold(y)))
+        y = self.norm(self.product(self.scaling(self.threshold(y))))
         y = self.inverse(y.transpose(1, 2).reshape(-1, self.channels, *self.padded))
         return y[..., : self.lengths[0], : self.lengths[1]] if self.padded != self.lengths else y
 

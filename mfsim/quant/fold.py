@@ -3,6 +3,7 @@
     BatchNorm behind Linear or Conv2d       into weights and bias
     ShiftBatchNorm behind a product         offset / gain into the bias, gain 2**k into a `Shift` (exact)
     ShiftBatchNorm1d behind anything else   an `Affine` with power-of-two gains (exact)
+    Scaling by powers of two                a `Shift` (exact)
     nn.AvgPool2d, nn.AdaptiveAvgPool2d(1)   mfsim's own, whose division relabels the scale
 
 A gain in front of which an MF product stands does not fold into its weights: MF products are
@@ -30,6 +31,7 @@ from mfsim.nn import (
     MFLinear,
     MinConv2d,
     MinLinear,
+    Scaling,
     Shift,
     ShiftBatchNorm1d,
     ShiftConv2d,
@@ -89,6 +91,8 @@ def fold(model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ...]) -> 
             folded = _fold_batch_norm(folded, path, module, sources)
         elif isinstance(module, ShiftBatchNorm1d):
             folded = _fold_shift_batch_norm(folded, path, module, sources)
+        elif isinstance(module, Scaling) and module.kind == "shift":
+            folded = replace_module(folded, path, Shift(module.exponents(), module.axis).double())
         elif isinstance(module, (nn.AvgPool2d, nn.AdaptiveAvgPool2d)):
             folded = replace_module(folded, path, as_pool(path, module))
     generator = torch.Generator().manual_seed(0)

@@ -243,6 +243,7 @@ KINDS: dict[str, Kind] = {
     "QuantMinLinear": JOINED,
     "QuantMul": _PAIR,
     "QuantRope": Kind(no_facts, _rope_options, _rope_words),
+    "QuantScaling": WHOLE,
     "QuantShiftAffine": _GRID,
     "QuantShiftConv2d": POWER,
     "QuantShiftLinear": POWER,

@@ -20,10 +20,12 @@ from torch import nn
 from mfsim.errors import UnsupportedOpError
 from mfsim.nn import (
     WHT,
+    Abs,
     Affine,
     AvgPool2d,
     GlobalAvgPool2d,
     Rope,
+    Scaling,
     Shift,
     ShiftBatchNorm1d,
     SoftThreshold,
@@ -51,6 +53,7 @@ EXACT = (
     nn.Dropout,
     nn.Dropout1d,
     nn.Dropout2d,
+    Abs,
     AvgPool2d,
     GlobalAvgPool2d,
     Shift,
@@ -132,6 +135,8 @@ def quantized_kind(path: str, layer: nn.Module, around: WHTLayer | None, named: 
         return "QuantHardtanh"
     if isinstance(layer, Affine) and layer.kind != "free":
         return "QuantShiftAffine"
+    if isinstance(layer, Scaling) and layer.kind == "shift":
+        raise UnsupportedOpError(f"layer `{path}` (Scaling) must be folded before quantization; call fold first")
     if type(layer) in STRUCTURED:
         return STRUCTURED[type(layer)].__name__
     if isinstance(layer, Rope):

@@ -5,6 +5,7 @@ Each is a product like those of `mfsim.quant.layers`, on a matrix that the float
     DCT               the matrix of the transform, not trained
     Filterbank        the fused matrix of each head, as a convolution with a group for each head, not trained
     TriangularLinear  the matrix with its zeros, which stay zeros
+    Scaling           one weight for each index of an axis, a multiplication
     Affine            one weight for each channel; powers of two are a shift, not trained
 """
 
@@ -20,6 +21,7 @@ from mfsim.nn import functional
 from mfsim.nn.affine import Affine
 from mfsim.nn.dct import DCT
 from mfsim.nn.filterbank import Filterbank
+from mfsim.nn.scaling import Scaling
 from mfsim.nn.triangular_linear import TriangularLinear
 from mfsim.quant.layers import QuantConv2d, QuantLinear, QuantProduct, Words
 from mfsim.quant.quantizers import ActivationQuant, BiasWord, QuantBiasMixin, plain
@@ -87,6 +89,20 @@ class QuantAffine(QuantProduct):
         return y if bias is None else y + bias
 
 
+class QuantScaling(QuantProduct):
+    """`Scaling` by any gains on codes: a multiplication for each code."""
+
+    multiplies = True
+
+    def __init__(self, layer: Scaling, words: Words) -> None:
+        super().__init__(SimpleNamespace(weight=layer.gains(), bias=None), words)
+        self.channel_axis = layer.axis
+
+    def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """Return x times its gains."""
+        return x * weight
+
+
 class QuantShiftAffine(QuantBiasMixin, nn.Module):
     """`Affine` with power-of-two gains on codes: 2**k (x + bias), the gain a change of scale.
 
@@ -129,6 +145,7 @@ STRUCTURED: dict[type[nn.Module], type[QuantProduct]] = {
     Affine: QuantAffine,
     DCT: QuantDCT,
     Filterbank: QuantFilterbank,
+    Scaling: QuantScaling,
     TriangularLinear: QuantTriangularLinear,
 }
 """The quantized layer for each layer whose weights are made from something else."""

@@ -103,7 +103,7 @@ def test_gradients_reach_every_parameter():
 
 def test_every_step_is_a_named_submodule():
     names = [name for name, _ in WHTLayer(4).named_children()]
-    assert names == ["entry", "transform", "threshold", "product", "norm", "inverse"]
+    assert names == ["entry", "transform", "threshold", "scaling", "product", "norm", "inverse"]
 
 
 def test_transform_pads_or_cuts_on_request():
