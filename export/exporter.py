@@ -36,7 +36,7 @@ def float_model(model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ..
     check_finite(model)
     proto = trace(model, _samples(example))
     clean_up(proto)
-    set_names(proto, model)
+    set_names(proto, isinstance(model, QuantizedNetwork))
     check_numbers(proto)
     return _finish(proto, "float")
 
@@ -48,7 +48,7 @@ def quantized_model(
     check_finite(model)
     proto = trace(model, _samples(example))
     clean_up(proto)
-    quantizers = set_names(proto, model)
+    quantizers = set_names(proto, isinstance(model, QuantizedNetwork))
     check_numbers(proto)
     check_quantized(proto, model, LAYER_KEY)
     _set_rounding(proto, model)

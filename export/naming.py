@@ -14,9 +14,6 @@ import ast
 from collections.abc import Callable
 
 import onnx
-from torch import nn
-
-from mfsim.quant import QuantizedNetwork
 
 SCOPES = "pkg.torch.onnx.name_scopes"
 LAYER_KEY = "mfsim.layer"
@@ -69,13 +66,13 @@ HIDDEN = ("export_handler", "act_quant")
 """Inner modules of a Brevitas quantizer that its name leaves out."""
 
 
-def set_names(model: onnx.ModelProto, module: nn.Module) -> dict[str, list[str]]:
-    """Rename nodes, values and initializers of `model`, exported from `module`, and replace the metadata.
+def set_names(model: onnx.ModelProto, inside: bool) -> dict[str, list[str]]:
+    """Rename nodes, values and initializers of an exported `model`, and replace the metadata.
 
+    `inside` says that it comes from a `QuantizedNetwork`, which has the layers inside its `model`.
     Returns the names of the Quant nodes of each quantizer, by its path.
     """
     graph = model.graph
-    inside = isinstance(module, QuantizedNetwork)
     ends = {value.name for value in (*graph.input, *graph.output)}
     fresh = _numbering(ends)
     names: dict[str, str] = {}

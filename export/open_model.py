@@ -38,6 +38,7 @@ from mfsim.export.words import (
     take_out,
 )
 from mfsim.program import Program
+from mfsim.quant.asked import asked_keys
 from mfsim.quant.calibration import Calibration
 from mfsim.quant.constants import check_plan
 from mfsim.quant.decide import decide
@@ -91,6 +92,11 @@ class OpenModel:
     def recipe(self) -> Recipe:
         """The recipe by which words and scales are as they are."""
         return self._calibration.recipe
+
+    @property
+    def keys(self) -> dict[str, tuple[str, ...]]:
+        """For each layer, the keys of a recipe that decide something in it."""
+        return {subject.path: asked_keys(subject) for subject in self._calibration.subjects}
 
     def set_formats(self, recipe: Recipe) -> None:
         """Give every word and scale, and what follows from them, the values by `recipe`.
