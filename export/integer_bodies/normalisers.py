@@ -110,8 +110,8 @@ def tanh_l1(text: str, names: Sequence[str], derived: Derived, needs_bits: Bits 
 
     def every(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
         attributes, length = attributes_of(node), inputs[0].shape[-1]
-        shared = {"mask": 1, "last": inputs[1].shape[0] - 1, "ones": np.ones((length, 1))}
-        scalars = {"eps_code": attributes["eps"], "up": 2 << attributes["fraction"]}
+        shared: Arrays = {"mask": 1, "last": inputs[1].shape[0] - 1, "ones": np.ones((length, 1))}
+        scalars: Arrays = {"eps_code": attributes["eps"], "up": 2 << attributes["fraction"]}
         return shared | scalars | derived(node, inputs, outputs)
 
     shared = ["last", "ones", "eps_code", "up"]

@@ -35,3 +35,15 @@ def test_an_inner_accumulator_counts_even_where_the_result_is_small():
     program = builder.finish([y])
     assert [float32_exact(node, program) for node in program.nodes] == [False, True]
     assert largest_sum(program.nodes[0], program) == 2**29
+
+
+@pytest.mark.parametrize(("bits", "exact"), [(24, True), (26, False)])
+def test_a_body_on_integers_is_exact_where_its_input_is(bits, exact):
+    """The sums of a softmax pass 2**24 here; between its input and its output no float is near."""
+    builder = ProgramBuilder()
+    x = builder.input("x", (4,), Format(bits), Scale.of(-4))
+    table = builder.constant("exp_table", np.array([2**30, 2**20, 0]))
+    program = builder.finish([builder.node("softmax", [x, table], {"fraction": 8})])
+    (node,) = program.nodes
+    assert node.words["sum"].hi > 2**24
+    assert float32_exact(node, program) is exact

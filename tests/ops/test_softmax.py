@@ -266,3 +266,20 @@ def test_a_sum_past_63_bits_is_refused():
 def test_ranges_along_an_axis_are_merged():
     x = dataclasses.replace(X, range=Range((0, 5), (1, 9), 1))
     assert infer("softmax", x=x).words["distance"] == Format(4, False)
+
+
+def test_the_rows_of_the_conformance_suite_sit_on_thresholds():
+    """With `>` in place of `>=`, the same as thresholds that are one greater, they give other codes."""
+    (case,) = (c for c in ops.get("softmax_shift").cases() if c.name == "sums-on-thresholds")
+    _, table, thresholds = case.inputs
+    samples = np.array([sample[0] for sample in case.extra]).astype(object)
+    greater = thresholds.codes.astype(object) + 1
+    found = [
+        ops.get("softmax_shift").reference([samples, table.codes.astype(object), steps], case.attributes)[0]
+        for steps in (thresholds.codes.astype(object), greater)
+    ]
+    rows_off = (found[0] != found[1]).any(axis=(1, 2))
+    sums = table.codes[samples.max(-1, keepdims=True).astype(int) - samples.astype(int)].sum(-1)[:, 0]
+    on = np.isin(sums, thresholds.codes)
+    assert on.sum() >= 6
+    assert (rows_off == on).all()

@@ -19,16 +19,10 @@ import torch
 
 from mfsim.derived.norms import GAIN_PLACES
 from mfsim.nn.functional import emitted, exporting
-
-Scale = torch.Tensor | float
+from mfsim.nn.integer.codes import Scale, codes_of, rounded_quotient
 
 GAIN_ONE = 1 << GAIN_PLACES
 """The code of the gain 1."""
-
-
-def codes_of(values: torch.Tensor, scale: Scale) -> torch.Tensor:
-    """Return the int64 codes of values that are integers times `scale`."""
-    return torch.round(values.detach() / torch.as_tensor(scale, dtype=values.dtype)).to(torch.int64)
 
 
 def integer_root(radicand: torch.Tensor) -> torch.Tensor:
@@ -36,11 +30,6 @@ def integer_root(radicand: torch.Tensor) -> torch.Tensor:
     root = radicand.to(torch.float64).sqrt().to(torch.int64)
     root = root - (root * root > radicand).to(torch.int64)
     return root + ((root + 1) * (root + 1) <= radicand).to(torch.int64)
-
-
-def nearest(numerator: torch.Tensor, denominator: torch.Tensor) -> torch.Tensor:
-    """Return numerator / denominator, both not negative, rounded, halves up."""
-    return torch.div(2 * numerator + denominator, 2 * denominator, rounding_mode="floor")
 
 
 def layer_norm(
@@ -100,7 +89,7 @@ def _root_norm(
     up, down = places.clamp_min(1).to(torch.int64), (1 / places).clamp_min(1).to(torch.int64)
     weighted = deviations * g
     if recip_one is None:
-        magnitude = nearest(weighted.abs() * up, root * down)
+        magnitude = rounded_quotient(weighted.abs() * up, root * down)
     else:
         reciprocal = torch.div(recip_one, root, rounding_mode="floor")
         divisor = recip_one * down
@@ -135,6 +124,6 @@ def shift_norm(
         statistic = deviations.abs().sum(-1, keepdim=True)
     reached = (statistic >= thresholds).sum(-1, keepdim=True)
     up = (1 / y_scale).to(torch.int64)
-    magnitude = nearest(deviations.abs() * gamma_pow * up, GAIN_ONE << reached)
+    magnitude = rounded_quotient(deviations.abs() * gamma_pow * up, GAIN_ONE << reached)
     codes = magnitude * deviations.sign() + codes_of(beta, y_scale)
     return codes.to(x.dtype) * y_scale
