@@ -55,6 +55,7 @@ _SOFTMAXES = {"Softmax": 3, "SoftmaxRecip": 4, "SoftmaxShift": 4, "SoftmaxLog": 
 """The place of y_scale in each form; a mask may follow."""
 PARAMETER_INPUTS = {
     "Quant": (0, 1, 2, 3),
+    "CsdGain": (1,),
     "Shift": (1,),
     "Accumulator": (1, 2),
     "LayerNorm": (1, 3, 7),

@@ -25,6 +25,7 @@ ROLES = {
     "AdderConv": ("", "weight"),
     "AdderMatMul": ("", "weight"),
     "Conv": ("", "weight", "bias"),
+    "CsdGain": ("", "gain"),
     "Gemm": ("", "weight", "bias"),
     "LayerNorm": ("", "x_scale", "weight", "weight.scale", "bias", "eps", "guard", "y_scale"),
     "LayerNormRecip": ("", "x_scale", "weight", "weight.scale", "bias", "eps", "guard", "recip_one", "y_scale"),

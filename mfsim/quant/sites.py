@@ -23,6 +23,7 @@ from mfsim.nn import (
     Abs,
     Affine,
     AvgPool2d,
+    CsdGain,
     GlobalAvgPool2d,
     Rope,
     Scaling,
@@ -55,6 +56,7 @@ EXACT = (
     nn.Dropout2d,
     Abs,
     AvgPool2d,
+    CsdGain,
     GlobalAvgPool2d,
     Shift,
 )

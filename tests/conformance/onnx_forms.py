@@ -117,6 +117,12 @@ def _clip(form, node, tensors):
     return form.add("Clip", [form.input(0), *ends])
 
 
+def _csd_gain(form, node, tensors):
+    x, c = tensors
+    gain = _along(values_of(c.codes, c), node.attributes["axis"] if c.codes.size > 1 else -1, len(x.shape))
+    return form.add("CsdGain", [form.input(0), form.constant(gain)], MFSIM, digits=node.attributes["digits"])
+
+
 def _pad(form, node, tensors):
     if tensors[0].scale.axis is not None and node.attributes["value"]:
         return "no values by channel"
@@ -252,6 +258,7 @@ FORMS = {
     "clip": _clip,
     "concat": _concat,
     "conv2d": _product("Conv", "", *WINDOW),
+    "csd_gain": _csd_gain,
     "flatten": _plain("Flatten"),
     "layer_norm": _root_norm("LayerNorm"),
     "layer_norm_recip": _root_norm("LayerNormRecip"),

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from mfsim import ops
 from mfsim.export.exactness import largest_sum
 from mfsim.nn import aligned, functional, power_weights
+from mfsim.nn.csd_gain import csd_gain
 from mfsim.nn.integer import norms
 from mfsim.nn.signs import hard_sign
 from mfsim.quant.quantizers import ActivationQuant
@@ -53,6 +54,10 @@ def _convolution(convolve):
         return _biased(y, bias, (1, 1))
 
     return form
+
+
+def _csd_gain(a, tensors, x, c):
+    return csd_gain(x, along(c, a["axis"], x.ndim) if len(c) > 1 else c, a["digits"])
 
 
 def _zero_padded(x, pads, value=0.0):
@@ -155,6 +160,7 @@ FORMS = {
     "clip": _clip,
     "concat": lambda a, tensors, *parts: torch.cat(parts, a["axis"]),
     "conv2d": _conv2d,
+    "csd_gain": _csd_gain,
     "flatten": lambda a, tensors, x: x.flatten(1) if x.ndim > 1 else "no axis to flatten",
     "layer_norm": _root_norm(norms.layer_norm),
     "layer_norm_recip": _root_norm(norms.layer_norm),

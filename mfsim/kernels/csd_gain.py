@@ -1,0 +1,54 @@
+"""csd_gain: multiply by constants as sums of shifted copies. Definition: mfsim/ops/csd_gain.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfsim.kernels.jit import kernel
+from mfsim.kernels.primitives import addsub, negate, shift_left
+
+
+def digits_of(codes):
+    """Return places and signs [constants, digits] and how many digits each has, positive ones first.
+
+    With 3 c = c + 2 c the digits of c are where the bits of 3 c and c differ: + where 3 c has the bit. This is
+    work done beforehand.
+    """
+    found = []
+    for code in codes:
+        size, sign = abs(int(code)), 1 if code > 0 else -1
+        plus, minus = 3 * size & ~size, size & ~(3 * size)
+        digits = [(k - 1, sign if plus >> k & 1 else -sign) for k in range(1, 66) if (plus | minus) >> k & 1]
+        found.append(sorted(digits, key=lambda digit: -digit[1]))
+    most = max((len(digits) for digits in found), default=0)
+    padded = np.array([digits + [(0, 0)] * (most - len(digits)) for digits in found], dtype=np.int64)
+    padded = padded.reshape(len(found), most, 2)
+    return padded[..., 0].copy(), padded[..., 1].copy(), np.array([len(digits) for digits in found])
+
+
+@kernel
+def _shifted(code, places):
+    return shift_left(code, places) if places > 0 else code
+
+
+@kernel
+def plain(x, places, signs, counts, inner, y):
+    """Fill y for x of shape (outer, channels, inner), flat; one constant, or one for each channel."""
+    for i in range(x.size):
+        c = i // inner % counts.size
+        if counts[c] == 0:
+            y[i] = 0
+            continue
+        total = _shifted(x[i], places[c, 0])
+        if signs[c, 0] < 0:
+            total = negate(total, -1)
+        for k in range(1, counts[c]):
+            total = addsub(total, _shifted(x[i], places[c, k]), signs[c, k])
+        y[i] = total
+
+
+def run(inputs, attributes, outputs):
+    x, c = inputs
+    axis = attributes["axis"]
+    inner = 1 if axis < 0 else int(np.prod(x.shape[axis + 1 :], dtype=np.int64))
+    plain(x.reshape(-1), *digits_of(c), inner, outputs[0].reshape(-1))
