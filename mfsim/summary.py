@@ -10,6 +10,7 @@ from mfsim.analysis import count, energy, layers, memory, widths
 from mfsim.cim import Array, map_program
 from mfsim.report import NetworkResult
 from mfsim.run import RunFolder, load_program
+from mfsim.sweep.output import read_sweeps
 from mfsim.verify import read_verification
 
 TOOLS = ("numpy", "numba", "torch", "brevitas", "onnx", "onnxruntime")
@@ -47,6 +48,7 @@ def summary(run: RunFolder, array: Array | None = None) -> NetworkResult:
         energy=energy(counts),
         cim=map_program(program, array) if array is not None else None,
         recipe=run.need("recipe.toml").read_text(encoding="utf-8"),
+        sweeps=read_sweeps(run),
     )
 
 

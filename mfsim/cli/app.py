@@ -20,6 +20,7 @@ from mfsim.cli import (
     report,
     rtl,
     simulate,
+    sweep,
     train,
     widths,
 )
@@ -48,7 +49,23 @@ def _root(
     """Take the options that belong to no command."""
 
 
-for _module in (demo, convert, train, quantize, export, check, compile, simulate, count, widths, cim, rtl, report, ops):
+for _module in (
+    demo,
+    convert,
+    train,
+    quantize,
+    export,
+    check,
+    compile,
+    simulate,
+    count,
+    widths,
+    cim,
+    sweep,
+    rtl,
+    report,
+    ops,
+):
     app.command(_module.__name__.rpartition(".")[2])(_module.command)
 
 

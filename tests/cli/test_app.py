@@ -26,6 +26,7 @@ COMMANDS = [
     "count",
     "widths",
     "cim",
+    "sweep",
     "rtl",
     "report",
     "ops",

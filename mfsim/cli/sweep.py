@@ -1,0 +1,100 @@
+"""`mfsim sweep`: the accuracy of an exported network over bits of weights, activations, accumulators, thresholds."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mfsim.cli.options import Data, Debug, Json, Run, SplitName
+from mfsim.cli.session import Session, session
+
+if TYPE_CHECKING:
+    from mfsim.analysis.sweeps import SweepReport
+
+Axes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--axis",
+        metavar="KEY[@PATTERN]=VALUES",
+        help="What takes which values, such as weight=2:8, activation=4,6,8 or accumulator@head=12:24:4; may be repeated.",
+    ),
+]
+Layers = Annotated[str, typer.Option(help="Limit axes without a pattern to the layers that this one matches.")]
+Sensitivity = Annotated[bool, typer.Option("--sensitivity", help="Change one layer at a time.")]
+Out = Annotated[pathlib.Path | None, typer.Option(help="The sweep's folder; default below `sweeps` in the run folder.")]
+Images = Annotated[int | None, typer.Option(min=1, help="Take only the first images.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes; default one for each core.")]
+Retry = Annotated[bool, typer.Option("--retry", help="Compute points again that have failed.")]
+
+COLUMNS = ("top1", "sqnr_db", "overflows", "accumulator bits", "weight bits", "pj")
+"""Figures of a point that are shown."""
+
+
+def command(
+    run: Run,
+    axis: Axes = None,
+    layers: Layers = "",
+    sensitivity: Sensitivity = False,
+    out: Out = None,
+    data: Data = None,
+    split: SplitName = "test",
+    images: Images = None,
+    workers: Workers = None,
+    retry: Retry = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Simulate an exported network with other words, a point for each; what is finished is never computed again."""
+    with session(json, debug) as shown:
+        from mfsim.errors import FailedPointsError
+        from mfsim.pipeline import chosen, load_data
+        from mfsim.run import RunFolder
+        from mfsim.sweep import parse_axes, sweep
+        from mfsim.sweep.output import FOLDER
+
+        folder = RunFolder.open(run)
+        axes = parse_axes(axis or (), layers)
+        samples = chosen(load_data(folder, data), split)
+        with shown.stages(str(folder)) as stages:
+            report = sweep(
+                folder,
+                samples if images is None else samples.first(images),
+                axes,
+                sensitivity=sensitivity,
+                out=out,
+                workers=workers,
+                retry=retry,
+                progress=stages,
+            )
+        path = out or folder.path / FOLDER / report.name
+        shown.result(folder=str(path), **report.to_json())
+        _show(shown, report)
+        shown.say(f"sweep: {path}")
+        if report.failed:
+            raise FailedPointsError(
+                f"{len(report.failed)} of {report.points} points failed; `--retry` computes them again"
+            )
+
+
+def _show(shown: Session, report: SweepReport) -> None:
+    """Print the points with figures, then the sentences of those without."""
+    layer = ("layer",) if report.sensitivity else ()
+    columns = ("point", *layer, *report.axes, "accuracy", "against own", *COLUMNS)
+    own = report.own
+    rows = []
+    for row in report.rows:
+        found = row.figures
+        if found is not None:
+            against = None if own is None else f"{100 * (found.accuracy - own.accuracy):+.2f}"
+            head = (row.point, *((row.layer or None,) if report.sensitivity else ()), *row.values)
+            cells = (getattr(found, column.replace(" ", "_")) for column in COLUMNS)
+            rows.append((*head, f"{found.accuracy:.2%}", against, *cells))
+    shown.table("Points; a dash is the network's own recipe", columns, rows)
+    if report.failed:
+        failed = [
+            (row.point, *((row.layer or None,) if report.sensitivity else ()), *row.values, row.error)
+            for row in report.failed
+        ]
+        shown.table("Points that failed", ("point", *layer, *report.axes, "error"), failed)

@@ -1,0 +1,36 @@
+"""What a sweep leaves for a person: sweep.csv, sweep.json, and a picture of each kind that it has numbers for."""
+
+from __future__ import annotations
+
+import pathlib
+from dataclasses import replace
+
+from mfsim.analysis.listing import write_listings, write_text
+from mfsim.analysis.sweeps import SweepReport
+from mfsim.report.sweeps import sweep_pictures
+from mfsim.run import RunFolder, read_json, write_json
+from mfsim.sweep.keys import file_digest
+
+FOLDER = "sweeps"
+"""Where the sweeps of a run folder are."""
+
+
+def write_sweep(report: SweepReport, folder: pathlib.Path) -> None:
+    """Write tables and pictures of `report` into `folder`; the same report gives the same bytes."""
+    write_listings([report.listing()], folder)
+    for picture in sweep_pictures("sweep", report):
+        write_text(folder / f"{picture.stem}.svg", picture.file())
+    write_json(folder / "sweep.json", report.to_json())
+
+
+def read_sweeps(run: RunFolder) -> tuple[SweepReport, ...]:
+    """Return the sweeps of a run folder by name; those of an earlier model.onnx say so.
+
+    Raises `ModelError` if a sweep.json is damaged.
+    """
+    paths = sorted((run.path / FOLDER).glob("*/sweep.json"))
+    if not paths:
+        return ()
+    now = file_digest(run.need("model.onnx"))
+    found = [SweepReport.from_json(read_json(path)) for path in paths]
+    return tuple(replace(report, outdated=report.about.get("model.onnx") != now) for report in found)

@@ -1,0 +1,85 @@
+"""`SweepFolder`: the points of a sweep on disk, each durable from the moment that it is finished.
+
+    plan.json               which model and data the sweep is of, and what was asked for last
+    points/<key>.json       one finished point: its figures, or the sentence why it failed
+    sweep.csv, sweep.json   the points of the last call, written at its end
+    <picture>.svg           curves, or bars by layer
+
+A point's file is written whole, synced and renamed, and its name is the digest of all that determines
+its content. So a file that is there is right and complete, whoever wrote it; two processes in one folder do at
+worst the same work twice, and a kill loses only what is being computed.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from mfsim.errors import SweepError
+from mfsim.files import write_whole
+from mfsim.run import make_folder, read_json, write_json
+
+DIGITS = 12
+"""Digits of a digest that a person reads."""
+LEFT_BEHIND = 3600.0
+"""Seconds after which a half-written file is certainly no one's."""
+
+
+class SweepFolder:
+    """The folder of a sweep, made where it is missing."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path
+        self.points = make_folder(make_folder(path) / "points")
+
+    @classmethod
+    def open(cls, path: pathlib.Path, plan: Mapping[str, Any], identity: Mapping[str, str]) -> SweepFolder:
+        """Return the folder, with `plan` as its plan.
+
+        Parameters
+        ----------
+        plan : what is asked for; it replaces what was asked for last.
+        identity : names of entries of `plan` that must stay as they are, with what each is for a person.
+
+        Raises
+        ------
+        SweepError
+            If the folder is another sweep's, or holds something else.
+        """
+        before = path / "plan.json"
+        if before.is_file():
+            known = read_json(before)
+            for name, what in identity.items():
+                if known.get(name) != plan[name]:
+                    raise SweepError(
+                        f"`{path}` is a sweep of {what} {str(known.get(name))[:DIGITS]}, and that is {plan[name][:DIGITS]} now; "
+                        "choose another --out, or remove that folder"
+                    )
+        elif path.is_dir() and any(path.iterdir()):
+            raise SweepError(f"`{path}` must be a folder of `mfsim sweep`, or empty: it has files and no plan.json")
+        folder = cls(path)
+        write_json(before, plan)
+        folder._tidy()
+        return folder
+
+    def _tidy(self) -> None:
+        """Remove what killed processes left half-written."""
+        for path in self.points.glob(".*"):
+            if path.stat().st_mtime < time.time() - LEFT_BEHIND:
+                path.unlink(missing_ok=True)
+
+    def read(self, key: str) -> dict[str, Any] | None:
+        """Return the content of a finished point, or None if it is not there or damaged."""
+        try:
+            content = json.loads((self.points / f"{key}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return content if isinstance(content, dict) and content.get("key") == key else None
+
+    def write(self, key: str, content: Mapping[str, Any]) -> None:
+        """Keep a finished point for good."""
+        text = json.dumps({"key": key, **content}, indent=1, allow_nan=False) + "\n"
+        write_whole(self.points / f"{key}.json", text.encode(), durable=True)
