@@ -85,6 +85,24 @@ def _fill_in(network: QuantizedNetwork, plan: Plan) -> None:
         module.derive()
 
 
+def keep_trained(network: QuantizedNetwork) -> None:
+    """Keep in the calibration of a trained `network` the scales of its weights, which other ones would not suit as well."""
+    kept = network.calibration
+    if kept is None:
+        return
+    subjects = []
+    for subject in kept.subjects:
+        layer, words = network.model.get_submodule(subject.path), kept.recipe.layer(subject.path)
+        if isinstance(layer, QuantProduct):
+            trained = {
+                "words": [words.weight, words.per_channel, words.calibration],
+                "exponents": _exponents(layer.weight_scale).tolist(),
+            }
+            subject = replace(subject, facts={**subject.facts, "trained": trained})
+        subjects.append(subject)
+    network.calibration = replace(kept, subjects=tuple(subjects))
+
+
 def nonlinear_layers(model: nn.Module) -> list[tuple[str, QuantNonlinear]]:
     """Return path and module of every quantized nonlinear layer of `model`."""
     return [(path, module) for path, module in model.named_modules() if isinstance(module, QuantNonlinear)]

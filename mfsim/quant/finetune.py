@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable
 
 from mfsim.data.dataset import Split
-from mfsim.quant.calibrate import check_constants
+from mfsim.quant.calibrate import check_constants, keep_trained
 from mfsim.quant.transforms import QuantizedNetwork
 from mfsim.train import Epoch, History, accuracy, fit
 
@@ -45,5 +45,7 @@ def finetune(
     )
     if history.best.validation_accuracy < start:
         network.load_state_dict(before)
+    else:
+        keep_trained(network)
     check_constants(network)
     return history

@@ -36,6 +36,16 @@ def _product_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
     }
 
 
+def _weight_exponents(
+    subject: Subject, words: LayerRecipe, weights: Weights, partner: Partner | None = None
+) -> np.ndarray:
+    """Return the exponents of the weights; those with which they were trained, where their words are those of then."""
+    trained = subject.facts.get("trained", {})
+    if trained.get("words") == [words.weight, words.per_channel, words.calibration]:
+        return np.array(trained["exponents"])
+    return weights.exponents(subject.path, words, partner)
+
+
 def _whole_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
     return _product_options(subject, _whole(words))
 
@@ -50,7 +60,7 @@ def _whole_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: P
 
 def _dense_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
     x = word_for(subject.seen, words.activation, subject.seen.signed, words.calibration)
-    w = weights.exponents(subject.path, words, None)
+    w = _weight_exponents(subject, words, weights)
     return _product_words(subject, words, x, w, x.exponents + w)
 
 
@@ -67,7 +77,7 @@ def _joined_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: 
         zero = subject.facts["sign_zero"]
         x_partner, w_partner = Partner(subject.facts["power"], zero), Partner(subject.seen.power, zero)
     x = word_for(subject.seen, words.activation, signed, words.calibration, x_partner)
-    w = weights.exponents(subject.path, words, w_partner)
+    w = _weight_exponents(subject, words, weights, w_partner)
     w = np.maximum(w, x.exponent - _spread(weights.arrays[subject.path], words, signed))
     if subject.facts.get("grid") == "shared":
         w = np.maximum(x.exponents, w)
