@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from mfsim import data, train
 from mfsim.errors import FormatError, ModelError, ShapeError
 from mfsim.nn import Add, MatMul, ShiftBatchNorm1d, WHTLayer, models
 from mfsim.nn.attention import PRESETS, Attention
@@ -114,6 +115,22 @@ def test_arithmetic_of_other_networks_happens_in_leaf_modules_only(name):
     with Outside(model) as outside, torch.no_grad():
         model(x)
     assert outside.found <= MOVING, outside.found - MOVING
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "learning_rate"),
+    [
+        ("mini-vit", {"attention": "qkk", "width": 32, "depth": 1, "hidden": 64}, 0.01),
+        ("min-transformer", {"attention": "qkv", "width": 32, "depth": 1, "hidden": 64, "mlp": "gelu"}, 0.01),
+        ("mf-vit", {"width": 32, "depth": 1, "hidden": 64}, 0.03),
+    ],
+)
+def test_transformers_learn(name, options, learning_rate):
+    digits = data.load("digits")
+    model = models.create(name, seed=0, **options)
+    history = train.fit(model, digits.train, digits.validation, epochs=6, learning_rate=learning_rate)
+    assert history.epochs[-1].loss < 0.75 * history.epochs[0].loss
+    assert history.best.validation_accuracy > 0.5  # a tenth is guessing; whole training reaches far more
 
 
 def test_heads_come_from_the_option_then_the_unit_then_the_model():
