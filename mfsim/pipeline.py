@@ -27,12 +27,13 @@ from mfsim.analysis.listing import write_text
 from mfsim.compiler import compile_model
 from mfsim.compiler.measure import OutputError, measure
 from mfsim.conversion import Rules, convert
-from mfsim.data import Dataset, Split
+from mfsim.data import Dataset
 from mfsim.errors import DataError, ModelError
 from mfsim.export.check import check
 from mfsim.export.check_report import CheckReport, Limits
 from mfsim.export.exporter import export_float, export_quantized
 from mfsim.export.integer import write_integer
+from mfsim.images import chosen, load_data
 from mfsim.nn import models
 from mfsim.nn.checkpoint import load_checkpoint, save_checkpoint
 from mfsim.program import Program
@@ -188,17 +189,6 @@ def load_quantized(run: RunFolder) -> QuantizedNetwork:
     return quant.load(run.need("quantized.safetensors"), load_float(run))
 
 
-def load_data(run: RunFolder, data: str | None = None) -> Dataset:
-    """Return the data set `data`, by default the one that the network was trained on; it must suit the network."""
-    about = run.read()
-    dataset = datasets.load(data or about["data"])
-    if list(dataset.input_shape) != about["input_shape"]:
-        raise DataError(
-            f"the images of `{dataset.name}` must have the shape {tuple(about['input_shape'])}, not {dataset.input_shape}"
-        )
-    return dataset
-
-
 def quantize_step(
     run: RunFolder, recipe: Recipe | None = None, settings: Settings | None = None, *, progress: Progress = silent
 ) -> QuantizedNetwork:
@@ -274,14 +264,6 @@ def check_step(
     )
     run.write("check.json", report.to_json())
     return report
-
-
-def chosen(dataset: Dataset, split: str) -> Split:
-    """Return the split called train, validation or test."""
-    if split not in ("train", "validation", "test"):
-        raise DataError(f"`split` must be train, validation or test, not {split!r}")
-    found: Split = getattr(dataset, split)
-    return found
 
 
 def compile_file(

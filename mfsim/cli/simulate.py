@@ -84,7 +84,8 @@ def _verify(
 ) -> None:
     """Simulate a run folder's program, and compare it with everything else in the folder."""
     from mfsim.errors import ParityError
-    from mfsim.pipeline import load_data, load_quantized
+    from mfsim.images import load_data
+    from mfsim.pipeline import load_quantized
     from mfsim.run import RunFolder
     from mfsim.verify import simulate_step
 

@@ -23,7 +23,8 @@ from mfsim.sweep.store import SweepFolder
 
 def stamps(folder):
     """Return which point files there are, and when each was written."""
-    return {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in (folder / "points").iterdir()}
+    paths = (folder / "points").glob("[!.]*")
+    return {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in paths}
 
 
 @pytest.fixture(scope="session")
