@@ -21,11 +21,17 @@ LOG_TABLE_BITS = 12
 """P of the form in the log domain."""
 LOG_MANTISSA_BITS = 8
 """M of the form in the log domain."""
+MOST_BITS = 61
+"""Numerators and products stay below 2**61, so that twice their sums fit int64."""
 
 
 def default_table_bits(fraction: int, length: int) -> int:
-    """Return P = max(12, F + n): keeps the error at about 1 LSB for every row of `length` entries."""
-    return max(12, fraction + row_bits(length))
+    """Return P = max(12, F + n): keeps the error at about 1 LSB for every row of `length` entries.
+
+    It is less where 2**P (2**(F + 1) + N), the greatest numerator, would not fit 61 bits.
+    """
+    n = row_bits(length)
+    return max(12, min(fraction + n, MOST_BITS - 1 - max(fraction + 1, n)))
 
 
 def default_fine_bits(fraction: int, x_exponent: int, gain: float = 1.0) -> int:
@@ -35,8 +41,8 @@ def default_fine_bits(fraction: int, x_exponent: int, gain: float = 1.0) -> int:
 
 
 def reciprocal_bits(fraction: int, table_bits: int) -> int:
-    """Return K = P + F + 4: the floored reciprocal costs at most 1/16 LSB."""
-    return table_bits + fraction + 4
+    """Return K = P + F + 4, at most 61: the floored reciprocal costs at most 2**(P + F - K), so 1/16 LSB."""
+    return min(table_bits + fraction + 4, MOST_BITS)
 
 
 @functools.lru_cache(maxsize=64)

@@ -53,6 +53,12 @@ def test_defaults():
     assert [softmax.default_table_bits(8, n) for n in (7, 16, 17, 65)] == [12, 12, 13, 15]
     assert [tanh_l1.default_table_bits(f) for f in (7, 10, 11, 14)] == [12, 12, 15, 18]
     assert softmax.reciprocal_one(8, 12) == 2**24
+    assert softmax.reciprocal_one(24, 36) == 2**61
+    for fraction in (8, 16, 24):
+        for length in (1, 65, 4096, 2**16, 2**20):
+            bits = softmax.default_table_bits(fraction, length)
+            assert bits >= 12
+            assert (2 ** (fraction + 1) + length) << bits <= 2**61
     assert [softmax.default_fine_bits(8, e) for e in (-4, -9, -12)] == [5, 0, 0]
     assert [softmax.default_fine_bits(8, -4, gain) for gain in (0.5, 0.51, 2.0)] == [4, 5, 6]
 

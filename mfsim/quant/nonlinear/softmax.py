@@ -6,7 +6,7 @@ length of a row. The factor of the scores goes into the table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
@@ -94,7 +94,7 @@ class QuantSoftmax(QuantNormaliser, Softmax):
 
     def integers(self, x: torch.Tensor) -> torch.Tensor:
         """Return the codes of the weights times `y_scale`."""
-        functions = {
+        functions: dict[str, Callable[..., torch.Tensor]] = {
             "division": softmaxes.softmax,
             "reciprocal": softmaxes.softmax_recip,
             "shift": softmaxes.softmax_shift,
@@ -102,5 +102,4 @@ class QuantSoftmax(QuantNormaliser, Softmax):
         }
         buffers = [self.get_buffer(name) for name in ("exp_table", *self.constants)]
         mask = self.mask_codes if self.causal else None
-        y: torch.Tensor = functions[self.form](x, self.input_quant.scale, *buffers, self.y_scale, mask)
-        return y
+        return functions[self.form](x, self.input_quant.scale, *buffers, self.y_scale, mask)
