@@ -6,6 +6,8 @@ the last one, where one MatMul with a row of ones adds them.
 
 from __future__ import annotations
 
+import math
+
 from mfsim.export.integer_bodies.body import CODE, SHAPE, Arrays, Tensors, attributes_of, target
 from mfsim.export.integer_bodies.convolution import CONVOLUTION_EXTRA, columns_text, convolution_inputs
 from mfsim.export.integer_bodies.windows import PLANES_TEXT
@@ -87,11 +89,10 @@ def matrix_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
 
 def convolution_aligned_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     """Return the derived inputs of a convolution."""
-    common = convolution_inputs(node, inputs, outputs)
-    _, groups, terms, positions = common["columns_shape"]
+    terms, positions = math.prod(inputs[1].shape[1:]), math.prod(outputs[0].shape[2:])
     return {
-        **common,
+        **convolution_inputs(node, inputs, outputs),
         **_aligned_inputs(node, terms),
-        "windows_shape": [0, groups, 1, terms, positions],
+        "windows_shape": [0, attributes_of(node)["groups"], 1, terms, positions],
         "columns_axis": [-1],
     }
