@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -36,14 +37,12 @@ def _product_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
     }
 
 
-def _weight_exponents(
-    subject: Subject, words: LayerRecipe, weights: Weights, partner: Partner | None = None
-) -> np.ndarray:
+def _weight_exponents(subject: Subject, words: LayerRecipe, choose: Callable[[], np.ndarray]) -> np.ndarray:
     """Return the exponents of the weights; those with which they were trained, where their words are those of then."""
     trained = subject.facts.get("trained", {})
     if trained.get("words") == [words.weight, words.per_channel, words.calibration]:
         return np.array(trained["exponents"])
-    return weights.exponents(subject.path, words, partner)
+    return choose()
 
 
 def _whole_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
@@ -60,13 +59,14 @@ def _whole_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: P
 
 def _dense_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
     x = word_for(subject.seen, words.activation, subject.seen.signed, words.calibration)
-    w = _weight_exponents(subject, words, weights)
+    w = _weight_exponents(subject, words, lambda: weights.exponents(subject.path, words, None))
     return _product_words(subject, words, x, w, x.exponents + w)
 
 
 def _power_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
     x = word_for(subject.seen, words.activation, subject.seen.signed, words.calibration)
-    w = power_exponents(weights.arrays[subject.path], words.weight, words.per_channel)
+    weight = weights.arrays[subject.path]
+    w = _weight_exponents(subject, words, lambda: power_exponents(weight, words.weight, words.per_channel))
     return _product_words(subject, words, x, w, x.exponents + w)
 
 
@@ -77,7 +77,7 @@ def _joined_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: 
         zero = subject.facts["sign_zero"]
         x_partner, w_partner = Partner(subject.facts["power"], zero), Partner(subject.seen.power, zero)
     x = word_for(subject.seen, words.activation, signed, words.calibration, x_partner)
-    w = _weight_exponents(subject, words, weights, w_partner)
+    w = _weight_exponents(subject, words, lambda: weights.exponents(subject.path, words, w_partner))
     w = np.maximum(w, x.exponent - _spread(weights.arrays[subject.path], words, signed))
     if subject.facts.get("grid") == "shared":
         w = np.maximum(x.exponents, w)
