@@ -7,6 +7,7 @@ product two dense ones. A layer without a rule here is counted by the operations
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,8 +16,10 @@ from torch import nn
 from mfsim import nn as layers
 from mfsim.nn.wht import fit_lengths
 from mfsim.ops.op import Row
+from mfsim.shapes.fast_transforms import transform_rows
 from mfsim.shapes.functions import norm_rows, shift_norm_rows, softmax_rows, tanh_l1_rows
 from mfsim.shapes.primitives import bits_of, row
+from mfsim.shapes.products import product
 from mfsim.shapes.sized import Sized, count_op, sized
 from mfsim.shapes.watch import Call, Rule
 
@@ -65,6 +68,37 @@ def _conv2d(op: str, options: Callable[[Any], dict[str, Any]] = _no_options) -> 
         return count_op(op, inputs, (1, y.shape[0] * y.shape[1], *y.shape[2:]), attributes)
 
     return rule
+
+
+def _mat_mul(layer: Any, call: Call) -> list[Row]:
+    """Return the rows of a product; of a tensor with its own transpose (a Gram matrix) one triangle is computed."""
+    a, b = call.arguments[:2]
+    if not (layer.transpose_b and a is b):
+        right = b.transpose(-1, -2) if layer.transpose_b else b
+        return product(call, a, right)
+    bits, (n, length) = bits_of(a), a.shape[-2:]
+    sums = a.numel() // max(n * length, 1) * (n * (n + 1) // 2)
+    by = call.source(a)
+    return [
+        replace(r, op="matmul") for r in (row("mul", bits, sums * length, by), row("addsub", bits, sums * (length - 1)))
+    ]
+
+
+def _triangular_linear(layer: Any, call: Call) -> list[Row]:
+    """Return the rows of a product with a triangle: output o has a sum of `width` - o terms."""
+    x, width = call.arguments[0], layer.width
+    bits, vectors = bits_of(x), x.numel() // width
+    terms = vectors * (width * (width + 1) // 2)
+    return [
+        replace(r, op="matmul")
+        for r in (row("mul", bits, terms, "learned"), row("addsub", bits, terms - vectors * width))
+    ]
+
+
+def _dft_magnitude(layer: Any, call: Call) -> list[Row]:
+    """Return the rows of a radix-2 transform; the factor that makes it orthonormal belongs to what follows."""
+    x, n = call.arguments[0], layer.length
+    return transform_rows("magnitudes", n, bits_of(x), x.numel() // n)
 
 
 def _mf_mat_mul(layer: Any, call: Call) -> list[Row]:
@@ -160,8 +194,11 @@ LAYERS: dict[type[nn.Module], LayerRule] = {
     layers.MinConv2d: _conv2d("min_conv2d"),
     layers.ShiftLinear: _linear("shift_matmul"),
     layers.ShiftConv2d: _conv2d("shift_conv2d"),
+    layers.MatMul: _mat_mul,
     layers.MFMatMul: _mf_mat_mul,
     layers.MFMul: _mf_mul,
+    layers.TriangularLinear: _triangular_linear,
+    layers.DFTMagnitude: _dft_magnitude,
     layers.WHT: _wht,
     layers.SoftThreshold: _soft_threshold,
     layers.Shift: _shift,

@@ -179,7 +179,8 @@ class Attention(nn.Module):
         """Return the unit's output for rows of Q, K and V; the first row of Q has the position `start`."""
         config = self.config
         queries = through(self.query_transform, self._heads(query, config.heads))
-        plain = self._heads(key, config.groups)
+        same = key is query and self.query_transform is None
+        plain = queries if same else self._heads(key, config.groups)
         keys = through(self.key_transform, plain)
         if self._shares_transform():
             values = keys

@@ -1,0 +1,64 @@
+"""Layers whose operands have a structure that a device does not compute twice."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from mfsim.errors import CountError
+from mfsim.nn import DFTMagnitude, MatMul, TriangularLinear
+from mfsim.shapes import Input, count_module
+
+
+class Gram(nn.Module):
+    """x x^T by one product."""
+
+    def __init__(self, copied):
+        super().__init__()
+        self.product, self.copied = MatMul(transpose_b=True), copied
+
+    def forward(self, x):
+        return self.product(x, x.clone() if self.copied else x)
+
+
+def counts(module, *shape):
+    report = count_module(lambda: module, [Input(shape)]).report
+    return {**report.by_class(), "addsub": report.by_primitive().get("addsub", 0)}
+
+
+def test_of_a_product_of_a_tensor_with_itself_one_triangle_is_computed():
+    assert counts(Gram(False), 3, 7, 5) == {"learned": 0, "activation": 3 * 28 * 5, "fixed": 0, "addsub": 3 * 28 * 4}
+
+
+def test_of_a_product_with_another_tensor_everything_is_computed():
+    assert counts(Gram(True), 3, 7, 5) == {"learned": 0, "activation": 3 * 49 * 5, "fixed": 0, "addsub": 3 * 49 * 4}
+
+
+def test_a_triangle_has_half_the_products():
+    expected = {"learned": 7 * 15, "activation": 0, "fixed": 0, "addsub": 7 * 10}
+    assert counts(TriangularLinear(5), 7, 5) == expected
+
+
+def test_magnitudes_are_those_of_a_radix_2_transform():
+    expected = {"learned": 0, "activation": 7 * 30, "fixed": 7 * 54, "addsub": 7 * (164 + 15)}
+    assert counts(DFTMagnitude(32), 7, 32) == expected
+
+
+def test_magnitudes_of_another_length_are_named():
+    message = (
+        "node `DFTMagnitude` of layer `` cannot be counted: "
+        "the Fourier transform of real numbers is counted for powers of two of at least 2, not for 12"
+    )
+    with pytest.raises(CountError, match=f"^{message}$"):
+        count_module(lambda: DFTMagnitude(12), [Input((12,))])
+
+
+def test_a_symmetric_unit_hands_one_tensor_to_its_scores():
+    from mfsim.nn.attention import PRESETS, Attention
+
+    unit = Attention(PRESETS["symmetric"], 8, 3)
+    seen = []
+    unit.scores.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0] is inputs[1]))
+    unit(torch.zeros(1, 3, 8))
+    assert seen == [True]
