@@ -11,14 +11,12 @@ from mfsim.quant.calibration import Subject
 from mfsim.quant.kinds import kind_of
 from mfsim.quant.recipe import LayerRecipe
 
-_BASE = LayerRecipe(accumulator=24)
-"""With a word for the accumulator, because `overflow` decides nothing without one."""
 _OTHERS: Mapping[str, Any] = {
     "weight": 7,
     "activation": 7,
     "residual": 15,
     "bias": 31,
-    "accumulator": 25,
+    "accumulator": 24,
     "overflow": "wrap",
     "threshold": 7,
     "per_channel": True,
@@ -29,11 +27,11 @@ _OTHERS: Mapping[str, Any] = {
 def asked_keys(subject: Subject) -> tuple[str, ...]:
     """Return the keys that decide how a layer is built or scaled, in the order of the recipe."""
     options = kind_of(subject).options
-    base = options(subject, _BASE)
+    base = options(subject, LayerRecipe())
 
     def decides(key: str) -> bool:
         try:
-            return options(subject, replace(_BASE, **{key: _OTHERS[key]})) != base
+            return options(subject, replace(LayerRecipe(), **{key: _OTHERS[key]})) != base
         except RecipeError:  # the layer cannot have it
             return False
 

@@ -44,4 +44,4 @@ def test_keys_of_each_kind_of_layer(asked, path, keys):
 def test_every_key_of_a_recipe_is_asked_for():
     assert {*_OTHERS, "calibration"} == {field.name for field in fields(LayerRecipe)}
     for key, value in _OTHERS.items():
-        assert getattr(LayerRecipe(accumulator=24), key) != value
+        assert getattr(LayerRecipe(), key) != value

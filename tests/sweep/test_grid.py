@@ -97,6 +97,7 @@ def test_a_value_that_a_layer_has_already_leaves_the_recipe_as_it_is():
 
 
 def test_a_table_without_keys_stays_because_it_names_a_layer():
+    assert with_words(Recipe(layers={"head": {"weight": 4}}), ["head"], "weight", 8).layers == {"head": {}}
     assert everywhere(RECIPE, "weight", 3).layers == {"block": {}, "head": {"activation": 10}, "block.*": {}}
 
 
