@@ -13,6 +13,7 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from mfsim.export.functions import OPSET
+from mfsim.export.layouts import plain_layouts
 
 MOVING = ("Reshape", "Squeeze", "Unsqueeze", "Cast", "Gather", "Slice")
 """Ops through which one number of a shape stays one number."""
@@ -25,6 +26,7 @@ def clean_up(model: onnx.ModelProto) -> None:
     remove_zero_biases(graph)
     simplify_reshapes(graph)
     remove_identities(graph)
+    plain_layouts(graph, arrays(graph))
     hoist_moves(graph)
     remove_dead(graph)
     separate_parameters(graph)

@@ -93,6 +93,11 @@ def trace(model: nn.Module, example: tuple[torch.Tensor, ...]) -> onnx.ModelProt
             except Exception as error:
                 raise ExportError(f"torch cannot export the model: {_reason(error)}") from error
     assert program is not None, "without a file name torch returns the program"
+    for value in program.model_proto.graph.input:
+        if not value.type.tensor_type.shape.dim[0].dim_param:
+            raise ExportError(
+                f"the batch of input `{value.name}` became a constant; in `forward`, write x.shape[0] in place of len(x)"
+            )
     return program.model_proto
 
 

@@ -1,0 +1,82 @@
+"""Token networks from torch to integers: torch, model.onnx, simulator, definitions and integer.onnx, 0 differences."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from mfsim.analysis.count import count
+from mfsim.compiler import compile_model
+from mfsim.errors import ExportError
+from mfsim.export.exporter import quantized_model
+from mfsim.nn.attention import PRESETS
+from tests.quant.token_networks import Tokens, assert_one_network, images, quantized, small_vit
+
+RECIPES = {
+    "w8a8": {},
+    "w4a5-channel": {"weight": 4, "activation": 5, "residual": 9, "per_channel": True},
+    "mixed": {"layers": {"act": {"activation": 10}, "weights": {"activation": 6}, "mix": {"activation": 9}}},
+}
+WITHOUT_INTEGERS = {"qk-dftk": "DFTMagnitude", "chained-vo": "needs a model of its own"}
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("mf", [False, True])
+def test_a_network_of_a_user(mf, recipe):
+    assert_one_network(quantized(Tokens(mf=mf), RECIPES[recipe]), images(40, 9))
+
+
+@pytest.mark.parametrize("act", [torch.nn.SiLU, torch.nn.Tanh, lambda: torch.nn.GELU("tanh")])
+def test_a_table_for_each_function(act):
+    program = assert_one_network(quantized(Tokens(act=act, causal=True)), images(24, 9))
+    assert [node.layer for node in program.nodes if node.op == "table"] == ["act"]
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if name not in WITHOUT_INTEGERS])
+def test_every_attention_unit(name):
+    options = {"heads": {"gqa": 4}.get(name, 1 if PRESETS[name].heads == 1 else 2)}
+    assert_one_network(quantized(small_vit(attention=name, **options)), images(24, 9), references=0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"norm": "rms", "mlp": "swiglu"},
+        {"norm": "layer-reciprocal", "mlp": "silu"},
+        {"norm": "shift-l1", "mlp": "wht"},
+        {"norm": "shift-l2", "mlp": "relu", "head": "mean"},
+        {"norm": "rms-reciprocal", "mlp": "mf"},
+    ],
+)
+def test_every_norm_and_mlp(options):
+    assert_one_network(quantized(small_vit(**options)), images(24, 9), references=0)
+
+
+def test_nothing_multiplies_or_divides_in_mf_vit():
+    program = assert_one_network(quantized(small_vit("mf-vit", depth=2)), images(24, 9))
+    rows = [row for row in count(program).rows if not row.offline]
+    assert not {row.primitive for row in rows} & {"mul", "div", "sqrt"}
+
+
+def test_products_of_two_activations_are_counted_as_such():
+    program = compile_model(quantized_model(quantized(Tokens()), images(2)))
+    rows = [row for row in count(program).rows if row.primitive == "mul"]
+    kinds = {row.layer: row.multiplied_by for row in rows if row.layer in ("project", "scores", "mix", "gate", "head")}
+    assert kinds == {
+        "project": "learned",
+        "scores": "activation",
+        "mix": "activation",
+        "gate": "activation",
+        "head": "learned",
+    }
+    assert {row.layer: row.count for row in rows if row.layer == "scores"} == {"scores": 2 * 17 * 17 * 6}
+
+
+def test_a_sum_that_float32_cannot_hold_is_named():
+    recipe = {"layers": {"scores": {"activation": 16}}}
+    with pytest.raises(ExportError) as error:
+        quantized_model(quantized(Tokens(), recipe), images(2))
+    assert str(error.value) == (
+        "node `scores/MatMul` (matmul) of layer `scores` has sums of 35 bits, and float32 is exact up to 25; "
+        "use fewer bits in the recipe, or allow an inexact file"
+    )
