@@ -53,7 +53,7 @@ def measure(opened: OpenModel, recipe: Recipe, samples: Samples) -> SweepFigures
         error.sqnr_db,
         error.mean_abs,
         sum(found.overflows.values()),
-        max(row.bits for row in widths(program).rows if row.kind in ("edge", "inner")),
+        max(row.proved_bits for row in widths(program).rows if row.kind in ("edge", "inner")),
         memory(program).total_bits("weight"),
         counts.total,
         sum(row.count for row in counts.multiplications()),
