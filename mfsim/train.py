@@ -27,7 +27,7 @@ from mfsim.errors import ModelError, ShapeError
 from mfsim.nn import ShiftBatchNorm1d
 
 WARMUP = 0.2
-"""Part of the steps in which the learning rate rises."""
+"""Part of the steps in which the learning rate rises, unless told otherwise."""
 
 AVERAGE = 0.98
 """Greatest weight of the running average of the weights against the newest ones; less at first."""
@@ -138,9 +138,9 @@ class _Average:
                 parameter.data = data
 
 
-def learning_rate_at(step: int, steps: int) -> float:
-    """Return the factor of the learning rate, in 0..1: a linear rise, then half a cosine down to 0."""
-    rise = max(1, int(WARMUP * steps))
+def learning_rate_at(step: int, steps: int, warmup: float = WARMUP) -> float:
+    """Return the factor of the learning rate, in 0..1: a linear rise over a part of the steps, then half a cosine to 0."""
+    rise = max(1, int(warmup * steps))
     if step < rise:
         return (step + 1) / rise
     return (1 + math.cos(math.pi * (step - rise) / max(1, steps - rise))) / 2
@@ -156,6 +156,7 @@ def fit(
     batch_size: int = 64,
     weight_decay: float = 0.01,
     label_smoothing: float = 0.1,
+    warmup: float = WARMUP,
     seed: int = 0,
     progress: Callable[[Epoch, int], None] | None = None,
 ) -> History:
@@ -171,11 +172,13 @@ def fit(
     epochs, batch_size : int
         At least 1; a last batch of one image is left out, which batch norm could not use.
     learning_rate : float
-        The highest one; it rises over the first fifth of the steps and falls to 0.
+        The highest one.
     weight_decay : float
         Of AdamW.
     label_smoothing : float
         Part of the target that all classes share, in 0..1.
+    warmup : float
+        Part of the steps in which the learning rate rises, in 0..1; then it falls to 0.
     seed : int
         Of the order of the images.
     progress : callable
@@ -194,7 +197,7 @@ def fit(
     images, labels = _tensors(train)
     steps = math.ceil(len(train) / batch_size) * epochs
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate_at(step, steps))
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate_at(step, steps, warmup))
     _evaluate(model, validation.first(2))
     sample = images[torch.randperm(len(train), generator=generator)[:STATISTICS_IMAGES]]
     average = _Average(model)
