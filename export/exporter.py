@@ -70,7 +70,7 @@ def export_float(
     ----------
     model : module
         In whatever mode; a copy in eval mode is exported.
-    example : tensor or tuple of tensors, float32 [N, ...]
+    example : tensor or tuple of tensors, float32 [N, ...], or int64 for ids
         Inputs of the right shape; axis 0 becomes the free batch axis.
     path : file
         Written whole or not at all.
@@ -121,11 +121,12 @@ def _samples(example: torch.Tensor | tuple[torch.Tensor, ...]) -> tuple[torch.Te
     """Return inputs of at least two samples: torch takes a batch of one for a constant."""
     inputs = tuple(torch.as_tensor(x) for x in (example if isinstance(example, tuple) else (example,)))
     for x in inputs:
-        if x.ndim < 1 or not len(x) or not x.is_floating_point():
+        if x.ndim < 1 or not len(x) or not (x.is_floating_point() or x.dtype == torch.int64):
             raise ExportError(
-                f"an example must be a float tensor with at least one sample, not {x.dtype} {tuple(x.shape)}"
+                f"an example must be a float tensor with at least one sample, or int64 for ids, not {x.dtype} {tuple(x.shape)}"
             )
-    return tuple(torch.cat([x[:1], x[:1]]).float() for x in inputs)
+    pairs = [torch.cat([x[:1], x[:1]]) for x in inputs]
+    return tuple(x.float() if x.is_floating_point() else x for x in pairs)
 
 
 def _set_rounding(proto: onnx.ModelProto, model: nn.Module) -> None:

@@ -17,6 +17,7 @@ from torch import nn
 from mfsim.errors import ExportError
 from mfsim.nn import WHT, SoftThreshold
 from mfsim.quant import QuantizedNetwork
+from mfsim.quant.embedding import QuantEmbedding
 from mfsim.quant.layers import (
     QuantAdderConv2d,
     QuantAdderLinear,
@@ -102,6 +103,7 @@ NODES_OF = {
     QuantMFMatMul: ("MFMatMul",),
     QuantMFMul: ("MFMul",),
     QuantMul: ("Mul",),
+    QuantEmbedding: ("Gather",),
     QuantRope: ("Mul",),
     QuantTokenEmbedding: ("Add",),
     QuantTable: ("Table",),

@@ -86,13 +86,13 @@ class FileGraph:
     batch: int | None
     """Batch size that the file fixes, or None."""
     integers: Mapping[str, Format]
-    """The word of each input that is no float: integers of files of others."""
+    """The word of each input that is no float: int64 where it numbers rows, any integers in files of others."""
 
 
 def graph_of(model: onnx.ModelProto, opset: int, foreign: bool = False) -> FileGraph:
     """Return the decoded graph of a checked model; a `ModelError` names what cannot be decoded.
 
-    A file of others (`foreign`) may have inputs of integers.
+    Inputs may be int64, which in the dialect number rows of constants, and any integers in a file of others (`foreign`).
     """
     graph = model.graph
     constants = {tensor.name: array_of(tensor) for tensor in graph.initializer}
@@ -141,11 +141,13 @@ def array_of(tensor: onnx.TensorProto) -> np.ndarray:
 def _input_shape(value: onnx.ValueInfoProto, foreign: bool) -> tuple[tuple[int, ...], int | None]:
     """Return the shape with `BATCH` first, and the batch size that the file fixes (or None)."""
     kind = value.type.tensor_type
-    allowed = {TensorProto.FLOAT, *(INTEGERS if foreign else ())}
+    allowed = {TensorProto.FLOAT, *(INTEGERS if foreign else (TensorProto.INT64,))}
     if value.type.WhichOneof("value") != "tensor_type" or kind.elem_type not in allowed:
         known = kind.elem_type in TensorProto.DataType.values() and kind.elem_type != TensorProto.UNDEFINED
         have = TensorProto.DataType.Name(kind.elem_type).lower() if known else "of no known type"
-        raise ModelError(f"graph input `{value.name}` must be float32{' or integers' if foreign else ''}, not {have}")
+        raise ModelError(
+            f"graph input `{value.name}` must be float32 or {'integers' if foreign else 'int64'}, not {have}"
+        )
     if not kind.HasField("shape") or not kind.shape.dim:
         raise ModelError(f"graph input `{value.name}` must have a shape whose axis 0 is the batch")
     batch, *sizes = (dim.dim_value if dim.HasField("dim_value") else 0 for dim in kind.shape.dim)

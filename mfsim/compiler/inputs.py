@@ -3,7 +3,8 @@
 Only ops that move data may stand between an input and its quantizers, so that quantizing first gives
 the same codes. Several quantizers of one input must agree. The program is fed with stored codes; a zero
 point is subtracted once, in front of all else, and that subtraction is counted. An input of integers is
-fed with them.
+fed with them. Where all that reads it are Gathers of rows of constants, its range is the rows that all of
+these have; in the dialect integers serve for nothing else.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.compiler.graph import FileNode
-from mfsim.compiler.grid import parts_of
+from mfsim.compiler.grid import Grid, parts_of
 from mfsim.compiler.lowering import FLOAT_TYPES, Coded, Lowering, is_quant, is_quantizer, naming
 from mfsim.compiler.quantizer import Quantizer
 from mfsim.compiler.requantizing import clipped
@@ -34,9 +35,7 @@ def define_inputs(lowering: Lowering) -> dict[str, str]:
     metadata = {}
     for name, shape in lowering.graph.inputs.items():
         if name in lowering.graph.integers:
-            word = lowering.graph.integers[name]
-            tensor = Tensor(name, (1, *shape[1:]), word, Scale(), Range.of(word.lo, word.hi))
-            lowering.values[name] = Coded(lowering.builder.input_tensor(tensor), 0)
+            metadata |= _define_integers(lowering, name, (1, *shape[1:]))
             continue
         found: list[tuple[FileNode, Quantizer]] = []
         moved = _follow(lowering, name, name, found)
@@ -66,6 +65,42 @@ def define_inputs(lowering: Lowering) -> dict[str, str]:
             lowering.values[name] = lowering.inner(node, "sub", [name, offset])
         lowering.input_quants.update((node, zero_point) for node, _ in found)
     return metadata
+
+
+def _define_integers(lowering: Lowering, name: str, shape: tuple[int, ...]) -> dict[str, str]:
+    """Add an input of integers and return its metadata."""
+    counts, other = _numbered_rows(lowering, name)
+    if not other and counts:
+        rows = min(counts)
+        tensor = Tensor(name, shape, Format.of_range(0, rows - 1, name), Scale(), Range.of(0, rows - 1))
+        lowering.values[name] = lowering.builder.input_tensor(tensor)
+        return {f"input.{name}.rounding": "none"}
+    if lowering.strict:
+        read = f"{other[0].shown} reads it" if other else "it is an output"
+        raise ModelError(
+            f"graph input `{name}` of integers must number rows of constants by Gather alone, but {read}; "
+            "other inputs must be float32"
+        )
+    word = lowering.graph.integers[name]
+    tensor = Tensor(name, shape, word, Scale(), Range.of(word.lo, word.hi))
+    lowering.values[name] = Coded(lowering.builder.input_tensor(tensor), 0)
+    return {}
+
+
+def _numbered_rows(lowering: Lowering, name: str) -> tuple[list[int], list[FileNode]]:
+    """Return how many rows each constant has whose rows `name` numbers, moved or not, and what else reads it."""
+    counts, other = [], []
+    for node in lowering.graph.consumers.get(name, ()):
+        constant = lowering.values.get(node.inputs[0]) if node.op == "Gather" and not node.domain else None
+        if isinstance(constant, (Grid, np.ndarray)) and node.inputs[1] == name:
+            codes = constant.codes if isinstance(constant, Grid) else constant
+            counts.append(len(codes) if codes.ndim else 0)
+        elif _moves(node) or (node.op == "Concat" and not node.domain):
+            inside = _numbered_rows(lowering, node.outputs[0])
+            counts, other = counts + inside[0], other + inside[1]
+        elif node.domain or node.op != "Shape":
+            other.append(node)
+    return counts, other
 
 
 def _follow(lowering: Lowering, origin: str, name: str, found: list[tuple[FileNode, Quantizer]]) -> bool:

@@ -18,6 +18,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from mfsim.quant.observe import floats
 from mfsim.quant.quantizers import ActivationQuant
 
 MOVING = frozenset(
@@ -100,9 +101,12 @@ def _watched(network: nn.Module, inputs: tuple[torch.Tensor, ...], watch: _Watch
 
 
 def needs_entrance(network: nn.Module, inputs: tuple[torch.Tensor, ...]) -> bool:
-    """Whether anything but one quantizer reads the values of an input of `network`, a network of quantized layers."""
+    """Whether anything but one quantizer reads the values of an input of `network`, a network of quantized layers.
+
+    Integers, which number rows of embeddings, need none.
+    """
     watch = _Watch(MOVING)
-    for k, x in enumerate(inputs):
+    for k, x in enumerate(floats(inputs)):
         watch.follow(x, f"input {k}")
     _watched(network, inputs, watch, ())
     return watch.bare or any(len(readers) > 1 for readers in watch.readers.values())

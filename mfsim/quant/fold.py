@@ -71,7 +71,7 @@ def fold(model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ...]) -> 
     ----------
     model : module
         Left as it is.
-    example : tensor or tuple of tensors
+    example : tensor or tuple of tensors, int64 for ids
         Inputs that make every module run.
 
     Raises
@@ -81,7 +81,8 @@ def fold(model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ...]) -> 
     ModelError
         If a parameter is NaN or infinite, the model cannot run, or the folded model differs.
     """
-    inputs = tuple(x.double() for x in (example if isinstance(example, tuple) else (example,)))
+    given = example if isinstance(example, tuple) else (example,)
+    inputs = tuple(x if x.dtype == torch.int64 else x.double() for x in given)
     check_finite(model)
     original = copy.deepcopy(model).eval().double()
     folded = copy.deepcopy(original)
@@ -96,11 +97,18 @@ def fold(model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ...]) -> 
         elif isinstance(module, (nn.AvgPool2d, nn.AdaptiveAvgPool2d)):
             folded = replace_module(folded, path, as_pool(path, module))
     generator = torch.Generator().manual_seed(0)
-    noise = tuple(torch.randn(x.shape, generator=generator, dtype=x.dtype) for x in inputs)
+    noise = tuple(_noise(x, generator) for x in inputs)
     for trial in (inputs, noise):  # an example may well be zeros, which would hide a lot
-        for given, now in zip(_run(original, trial), _run(folded, trial), strict=True):
-            _compare(given, now)
+        for before, now in zip(_run(original, trial), _run(folded, trial), strict=True):
+            _compare(before, now)
     return folded.float()
+
+
+def _noise(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Return random values of the shape of x; of integers, which number rows, a permutation."""
+    if x.is_floating_point():
+        return torch.randn(x.shape, generator=generator, dtype=x.dtype)
+    return x.reshape(-1)[torch.randperm(x.numel(), generator=generator)].reshape(x.shape)
 
 
 def _compare(given: torch.Tensor, now: torch.Tensor) -> None:

@@ -102,6 +102,22 @@ def _embedding_words(subject: Subject, words: LayerRecipe, weights: Weights, pla
     return {subject.at("input_quant"): x, subject.at("bias_quant"): Word(words.bias, True, x.exponents)}
 
 
+# Embeddings: a table on the grid of its largest entry, whether calibration met that or not.
+
+
+def _table_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"largest": float(layer.weight.detach().abs().max())}
+
+
+def _table_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    return {"bits": words.weight}
+
+
+def _table_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+    exponent = fitting_exponent(subject.facts["largest"], (1 << (words.weight - 1)) - 1)
+    return {subject.at("table_quant"): word_on(words.weight, True, exponent)}
+
+
 # Layers of two activations.
 
 
@@ -231,6 +247,7 @@ KINDS: dict[str, Kind] = {
     "QuantAffine": WHOLE,
     "QuantConv2d": DENSE,
     "QuantDCT": DENSE,
+    "QuantEmbedding": Kind(_table_facts, _table_options, _table_words),
     "QuantFilterbank": WHOLE,
     "QuantHardtanh": Kind(_clip_facts, _clip_options, _clip_words),
     "QuantLinear": DENSE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -58,14 +58,23 @@ class Observed:
 
 
 def as_inputs(images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-    """Return the inputs of a network as a tuple of finite tensors with equally many samples; a `DataError` otherwise."""
-    inputs = tuple(torch.as_tensor(x).float() for x in (images if isinstance(images, tuple) else (images,)))
+    """Return the inputs of a network as a tuple of finite tensors with equally many samples; a `DataError` otherwise.
+
+    They become float32, save int64, which numbers rows of embeddings.
+    """
+    inputs = tuple(torch.as_tensor(x) for x in (images if isinstance(images, tuple) else (images,)))
+    inputs = tuple(x if x.dtype == torch.int64 else x.float() for x in inputs)
     counts = sorted({len(x) if x.ndim else 0 for x in inputs})
     if len(counts) != 1 or not counts[0]:
         raise DataError(f"calibration needs equally many images for each input, at least one, not {counts}")
     if not all(torch.isfinite(x).all() for x in inputs):
         raise DataError("the calibration images hold NaN or infinite values")
     return inputs
+
+
+def floats(inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Return those of `inputs` that are no integers, and so have a quantizer."""
+    return [x for x in inputs if x.is_floating_point()]
 
 
 def as_outputs(result: object) -> tuple[torch.Tensor, ...]:
@@ -80,14 +89,14 @@ def as_outputs(result: object) -> tuple[torch.Tensor, ...]:
 def observe(
     model: nn.Module, images: tuple[torch.Tensor, ...], places: Mapping[str, Place], batch_size: int = 128
 ) -> tuple[dict[str, Observed], list[Observed], list[Observed]]:
-    """Return the values at `places`, by name, at the outputs and at the inputs of the network.
+    """Return the values at `places`, by name, at the outputs and at the inputs of the network that are no integers.
 
     Raises
     ------
     ModelError
         If a module of a place never ran, or a value became NaN or infinite.
     """
-    entrances = [Observed() for _ in images]
+    entrances = [Observed() for _ in floats(images)]
     inside: dict[str, Observed] = {name: Observed() for name in places}
     outputs: list[Observed] = []
     hooks = [_watch(model.get_submodule(place.path), place.port, inside[name]) for name, place in places.items()]
@@ -96,7 +105,7 @@ def observe(
     try:
         for start in range(0, len(images[0]), batch_size):
             batch = tuple(x[start : start + batch_size] for x in images)
-            for seen, x in zip(entrances, batch, strict=True):
+            for seen, x in zip(entrances, floats(batch), strict=True):
                 seen.add(x)
             for k, y in enumerate(as_outputs(model(*batch))):
                 if k == len(outputs):

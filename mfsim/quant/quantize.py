@@ -31,7 +31,7 @@ def quantize(
     model : module
         Folded (see `fold`); left as it is.
     recipe : Recipe
-    calibration : array or tensor, float32 [N, ...], or a tuple of them for several inputs
+    calibration : array or tensor, float32 [N, ...], or a tuple of them for several inputs; int64 for ids
         Typical inputs; they decide every activation's scale, and whether it is unsigned.
 
     Returns

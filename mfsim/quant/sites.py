@@ -1,7 +1,7 @@
 """Where quantizers go: which layer of a network is replaced by what.
 
 A quantized layer stands at the path of the float one. Weights, WHT, soft thresholds, clips, nonlinear
-functions, token embeddings and layers of two activations get quantizers; everything that is exact on codes (ReLU, max pooling, layout, padding, additions) stays
+functions, embeddings and layers of two activations get quantizers; everything that is exact on codes (ReLU, max pooling, layout, padding, additions) stays
 as it is, and anything else is refused by name, so that nothing is left out in silence. A layer that
 stays gets a quantizer behind it if the recipe names it: a residual addition needs one scale for all
 channels, which neither weights by channel nor a `Shift` leave. A `WHTLayer` has one quantizer at its
@@ -33,6 +33,7 @@ from mfsim.nn import (
     TokenEmbedding,
     WHTLayer,
 )
+from mfsim.quant.embedding import QuantEmbedding
 from mfsim.quant.fold import BATCH_NORMS, replace_module
 from mfsim.quant.layers import PRODUCTS, Words
 from mfsim.quant.nonlinear import NONLINEAR
@@ -62,6 +63,7 @@ EXACT = (
 )
 """Layers that are exact on codes and stay as they are."""
 OTHERS: dict[str, Callable[..., nn.Module]] = {
+    "QuantEmbedding": QuantEmbedding,
     "QuantHardtanh": QuantHardtanh,
     "QuantRope": QuantRope,
     "QuantShiftAffine": QuantShiftAffine,
@@ -73,10 +75,11 @@ OTHERS: dict[str, Callable[..., nn.Module]] = {
 }
 """What makes the quantized layers that are no products with weights, by the kind of their site."""
 CONTAINERS = (nn.ModuleDict, nn.ModuleList, nn.Sequential)
-KNOWN = (*STRUCTURED, Rope, TokenEmbedding, *PAIRS, *NONLINEAR)
+KNOWN = (*STRUCTURED, nn.Embedding, Rope, TokenEmbedding, *PAIRS, *NONLINEAR)
 INPUT = {"input_quant": 0}
 PORTS: dict[str, Mapping[str, int]] = {
     "ActivationQuant": {"": 0},
+    "QuantEmbedding": {"table_quant": RESULT},
     "Requantized": {"result_quant": RESULT},
     **{kind.__name__: {"a_quant": 0, "b_quant": 1} for kind in PAIRS.values()},
     **{kind.__name__: {"input_quant": 0, "y_scale": RESULT} for kind in NONLINEAR.values()},
@@ -141,6 +144,8 @@ def quantized_kind(path: str, layer: nn.Module, around: WHTLayer | None, named: 
         raise UnsupportedOpError(f"layer `{path}` (Scaling) must be folded before quantization; call fold first")
     if type(layer) in STRUCTURED:
         return STRUCTURED[type(layer)].__name__
+    if isinstance(layer, nn.Embedding):
+        return "QuantEmbedding"
     if isinstance(layer, Rope):
         return "QuantRope"
     if isinstance(layer, TokenEmbedding):

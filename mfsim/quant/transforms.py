@@ -107,7 +107,7 @@ class QuantizedNetwork(nn.Module):
     Attributes
     ----------
     model : the network; its modules have the paths that they have in the float network.
-    input_quant : quantizer of each input, or none where the first layers' own ones serve.
+    input_quant : quantizer of each input that is no integers, or none where the first layers' own ones serve.
     output_quant : quantizer of each output, so that all codes of one output share a scale.
     sites : what was replaced in `model`, as it is saved.
     calibration : what its scales were decided from; None before that.
@@ -124,7 +124,8 @@ class QuantizedNetwork(nn.Module):
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
         """Return the quantized output, or a tuple of them."""
         if self.input_quant:
-            inputs = tuple(quantizer(x) for quantizer, x in zip(self.input_quant, inputs, strict=True))
+            quantizers = iter(self.input_quant)
+            inputs = tuple(next(quantizers)(x) if x.is_floating_point() else x for x in inputs)
         outputs = self.model(*inputs)
         if isinstance(outputs, torch.Tensor):
             (quantizer,) = self.output_quant

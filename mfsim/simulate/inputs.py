@@ -69,10 +69,12 @@ def check_codes(tensor: Tensor, codes: np.ndarray) -> None:
 def quantize_input(program: Program, images: Inputs) -> np.ndarray | dict[str, np.ndarray]:
     """Return the codes of real inputs: rounded as the file's first Quant does, saturated to the input's word.
 
+    An input that numbers rows (the ids of tokens) is integers and stays as it is.
+
     Parameters
     ----------
     program : Program
-    images : floating-point array [batch, ...], or a dict of them by input name
+    images : floating-point array [batch, ...], or a dict of them by input name; integers where these number rows
 
     Returns
     -------
@@ -81,7 +83,8 @@ def quantize_input(program: Program, images: Inputs) -> np.ndarray | dict[str, n
     Raises
     ------
     DataError
-        If the values are not floating-point or not finite, or an input is missing or unknown.
+        If the values are not floating-point or not finite, or an input is missing or unknown; if integers are not,
+        or number rows that are not there.
     ShapeError
         If an array has not the shape of its input.
     """
@@ -91,13 +94,18 @@ def quantize_input(program: Program, images: Inputs) -> np.ndarray | dict[str, n
 
 def _codes(program: Program, name: str, values: np.ndarray) -> np.ndarray:
     tensor = program.tensors[name]
+    rounding = program.metadata.get(f"input.{name}.rounding", "half_even")
+    if rounding == "none":
+        if values.dtype.kind not in "iu":
+            raise DataError(f"the input `{name}` must be integers, which number rows, not {values.dtype}")
+        check_codes(tensor, values)
+        return values.astype(np.int64)
     if values.dtype.kind != "f":
         raise DataError(f"the input `{name}` must be floating-point values, not {values.dtype}")
     wrong = ~np.isfinite(values)
     if wrong.any():
         at = int(np.argwhere(wrong)[0][0])
         raise DataError(f"sample {at} of input `{name}` holds {'NaN' if np.isnan(values[at]).any() else 'infinity'}")
-    rounding = program.metadata.get(f"input.{name}.rounding", "half_even")
     zero_point = int(program.metadata.get(f"input.{name}.zero_point", "0"))
     if rounding == "bipolar":
         return np.where(values >= 0, 1, -1)

@@ -189,6 +189,11 @@ def _table(form, node, tensors):
     return form.add("Table", [form.input(0), *constants], MFSIM)
 
 
+def _embedding(form, node, tensors):
+    numbers = form.add("Cast", [form.input(0)], to=TensorProto.INT64)
+    return form.add("Gather", [form.input(1), numbers])
+
+
 def _root_norm(op: str):
     def build(form, node, tensors):
         (output,), attributes = form.program.outputs_of(node), node.attributes
@@ -259,6 +264,7 @@ FORMS = {
     "concat": _concat,
     "conv2d": _product("Conv", "", *WINDOW),
     "csd_gain": _csd_gain,
+    "embedding": _embedding,
     "flatten": _plain("Flatten"),
     "layer_norm": _root_norm("LayerNorm"),
     "layer_norm_recip": _root_norm("LayerNormRecip"),

@@ -161,6 +161,7 @@ FORMS = {
     "concat": lambda a, tensors, *parts: torch.cat(parts, a["axis"]),
     "conv2d": _conv2d,
     "csd_gain": _csd_gain,
+    "embedding": lambda a, tensors, x, rows: rows[x.long()],
     "flatten": lambda a, tensors, x: x.flatten(1) if x.ndim > 1 else "no axis to flatten",
     "layer_norm": _root_norm(norms.layer_norm),
     "layer_norm_recip": _root_norm(norms.layer_norm),

@@ -1,17 +1,25 @@
-"""Gather of constant indices, and Split: parts of each sample; the batch stays axis 0."""
+"""Gather: parts of each sample by constant indices, or rows of a constant by codes. Split: parts of each sample.
+
+The batch stays axis 0.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mfsim.compiler.graph import FileNode
+from mfsim.compiler.grid import Grid, exact_grid
 from mfsim.compiler.lowering import Lowering
-from mfsim.errors import ShapeError, UnsupportedOpError
+from mfsim.errors import FormatError, ShapeError, UnsupportedOpError
+from mfsim.formats import Scale
 from mfsim.program import Tensor
 
 
 def gather(lowering: Lowering, node: FileNode) -> None:
     """Gather along an axis behind the batch: a slice for each run of indices with one step; one index drops the axis."""
+    if not lowering.is_activation(node, 0) and lowering.is_activation(node, 1):
+        embedding(lowering, node)
+        return
     x = lowering.tensor(node, 0)
     axis = sample_axis(node.integer("axis", 0), x)
     indices = lowering.array(node, 1, "the indices")
@@ -28,6 +36,21 @@ def gather(lowering: Lowering, node: FileNode) -> None:
     if indices.ndim == 0:
         del rest[axis - 1]
     lowering.emit(node, "reshape", [name], {"shape": tuple(rest)})
+
+
+def embedding(lowering: Lowering, node: FileNode) -> None:
+    """Emit embedding: the rows of a constant that an activation of whole numbers, on the scale 1, numbers."""
+    numbers, value = lowering.tensor(node, 1), lowering.value(node, 0)
+    if numbers.scale != Scale():
+        raise FormatError(f"the indices must lie on the scale 1, not {numbers.scale}")
+    table = value if isinstance(value, Grid) else exact_grid(lowering.array(node, 0, "the rows"), 0)
+    if node.integer("axis", 0) not in (0, -table.codes.ndim):
+        raise UnsupportedOpError(f"`axis` must be 0 where the indices are an activation, not {node.integer('axis', 0)}")
+    exponents = np.unique(table.exponents)
+    if exponents.size != 1 or table.factors is not None:
+        raise FormatError("the rows must have one scale, a power of two")
+    rows = lowering.constant(node.inputs[0], table.codes, Scale.of(int(exponents[0])))
+    lowering.emit(node, "embedding", [numbers.name, rows])
 
 
 def _runs(places: list[int]) -> list[range]:
