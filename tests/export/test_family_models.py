@@ -14,6 +14,7 @@ from mfsim.compiler import compile_model
 from mfsim.export.check import check
 from mfsim.export.exporter import float_model, quantized_model
 from mfsim.export.integer import integer_model
+from mfsim.export.open_model import open_model
 from mfsim.nn import models
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.simulate import quantize_input, simulate
@@ -59,6 +60,16 @@ def test_every_code_of_every_test_image(name, bits):
         expected = network(tests).double().numpy() / 2.0 ** program.tensors[result].scale.exponent
     assert_bit_equal(simulated, expected.astype(np.int64), result)
     assert_bit_equal(run(integer_model(program), {entry: codes})[result], simulated, "integer.onnx")
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_an_edited_file_is_the_one_of_a_network_quantized_afresh(name):
+    folded, _, images, _ = trained(name)
+    opened = open_model(quantized_model(quantize(folded, Recipe(), images), images))
+    recipe = Recipe.from_dict({"weight": 3, "activation": 5, "layers": {"conv2": {"weight": 6}}})
+    opened.set_formats(recipe)
+    fresh = quantized_model(quantize(folded, recipe, images), images)
+    assert opened.model().SerializeToString(deterministic=True) == fresh.SerializeToString(deterministic=True)
 
 
 def test_weights_of_the_file_are_powers_of_two_and_stay_so_under_a_coarser_word():

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mfsim.quant.scales import Partner, choose_exponent, fitting_exponent, squared_error, weight_exponents
+from mfsim.quant.scales import (
+    Partner,
+    choose_exponent,
+    fitting_exponent,
+    power_exponents,
+    squared_error,
+    weight_exponents,
+)
 
 
 @given(st.floats(2.0**-40, 2.0**40), st.integers(1, 2**15))
@@ -53,3 +60,14 @@ def test_no_channel_of_weights_gets_a_scale_far_below_the_others():
 def test_weights_that_are_all_zero_have_a_scale():
     assert int(weight_exponents(np.zeros((2, 3)), 4, False)) == -3
     assert weight_exponents(np.zeros((2, 3)), 4, True).tolist() == [-3, -3]
+
+
+def test_power_of_two_weights_fill_their_word():
+    # 5 is 4 in the log domain (4 * 2^0.5 = 5.66), 6 is 8; in 8 bits the greatest code is 2^6, in 3 bits 2^1.
+    weight = np.array([[5.0, -1.0], [0.0, 0.0], [0.2, 6.0], [1e-9, 0.0]])
+    assert power_exponents(weight[:1], 8, False) == 2 - 6
+    assert power_exponents(weight, 8, False) == 3 - 6
+    assert power_exponents(weight, 3, False) == 3 - 1
+    # by channel: nothing at all gets the scale of the whole, almost nothing at most 7 octaves less
+    assert power_exponents(weight, 8, True).tolist() == [-4, -3, -3, -10]
+    assert power_exponents(np.zeros((2, 3)), 8, False) == -7
