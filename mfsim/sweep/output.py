@@ -16,10 +16,17 @@ FOLDER = "sweeps"
 
 
 def write_sweep(report: SweepReport, folder: pathlib.Path) -> None:
-    """Write tables and pictures of `report` into `folder`; the same report gives the same bytes."""
+    """Write tables and pictures of `report` into `folder`; the same report gives the same bytes.
+
+    Pictures of an earlier call that this one has no numbers for are removed.
+    """
     write_listings([report.listing()], folder)
-    for picture in sweep_pictures("sweep", report):
-        write_text(folder / f"{picture.stem}.svg", picture.file())
+    pictures = {f"{picture.stem}.svg": picture.file() for picture in sweep_pictures("sweep", report)}
+    for name, text in pictures.items():
+        write_text(folder / name, text)
+    for path in folder.glob("*.svg"):
+        if path.name not in pictures:
+            path.unlink()
     write_json(folder / "sweep.json", report.to_json())
 
 

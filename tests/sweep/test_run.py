@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from mfsim.export.exporter import export_quantized
 from mfsim.export.open_model import open_model
 from mfsim.pipeline import load_quantized
 from mfsim.simulate import accuracy
-from mfsim.sweep import parse_axes, read_sweeps, sweep
+from mfsim.sweep import parse_axes, read_sweeps, sweep, write_sweep
 from mfsim.sweep.run import default_name
 from mfsim.sweep.store import SweepFolder
 
@@ -183,6 +184,11 @@ def test_an_interruption_leaves_tables_of_what_is_there(again, exported, images,
         sweep(exported, images, parse_axes(["weight=2,8", "activation=3,5,8"]), out=again)
     content = json.loads((again / "sweep.json").read_text())
     assert (content["points"], content["missing"], len(content["rows"])) == (7, 2, 5)
+
+
+def test_pictures_of_an_earlier_call_do_not_stay(swept, again):
+    write_sweep(replace(swept[1], rows=swept[1].rows[:1]), again)
+    assert list(again.glob("*.svg")) == []
 
 
 def test_the_folder_is_named_by_what_is_asked_for(images):
