@@ -229,9 +229,14 @@ def count(program: Program, rule: str = "full", allow_uncounted: bool = False) -
         raise CountError(_uncounted_sentence(uncounted))
     tables = tables_of(program, rows)
     if rule == "paper":
-        rows = [row for row in rows if row.primitive == "mul" and row.op in PAPER_OPS and not row.offline]
+        rows = paper_rows(rows)
     nodes = tuple((node.layer, node.name, node.op) for node in program.nodes)
     return CountReport(rule, tuple(rows), tables, tuple(uncounted), tuple(program.layers()), nodes)
+
+
+def paper_rows(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows that the rule `paper` counts."""
+    return [row for row in rows if row.primitive == "mul" and row.op in PAPER_OPS and not row.offline]
 
 
 def _why_uncounted(node: Node) -> str:

@@ -16,6 +16,7 @@ from mfsim.cli import (
     demo,
     export,
     ops,
+    papers,
     quantize,
     report,
     rtl,
@@ -65,6 +66,7 @@ for _module in (
     rtl,
     report,
     ops,
+    papers,
 ):
     app.command(_module.__name__.rpartition(".")[2])(_module.command)
 

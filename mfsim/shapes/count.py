@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from mfsim.analysis.count import PAPER_OPS, RULES, CountReport
+from mfsim.analysis.count import RULES, CountReport, paper_rows
 from mfsim.errors import CountError, ModelError, ShapeError, did_you_mean
 from mfsim.shapes import aten
 from mfsim.shapes.layers import layer_rule
@@ -124,5 +124,5 @@ def _report(watched: Watched, rule: str, allow_uncounted: bool) -> CountReport:
         )
     rows = watched.rows
     if rule == "paper":
-        rows = [row for row in rows if row.primitive == "mul" and row.op in PAPER_OPS and not row.offline]
+        rows = paper_rows(rows)
     return CountReport(rule, tuple(rows), (), tuple(watched.uncounted), tuple(watched.layers), tuple(watched.nodes))

@@ -30,6 +30,7 @@ COMMANDS = [
     "rtl",
     "report",
     "ops",
+    "papers",
 ]
 SLOW = ("torch", "onnx", "onnxruntime", "numba", "brevitas", "sklearn", "numpy")
 

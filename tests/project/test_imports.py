@@ -9,7 +9,10 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TORCH = {"mfsim/conversion", "mfsim/nn", "mfsim/quant", "mfsim/shapes", "mfsim/train.py", "mfsim/pipeline.py", "export"}
+TORCH = {
+    *("mfsim/conversion", "mfsim/nn", "mfsim/papers", "mfsim/quant", "mfsim/shapes"),
+    *("mfsim/train.py", "mfsim/pipeline.py", "export"),
+}
 ONNX = {"mfsim/compiler", "export"}
 ALLOWED = {
     "torch": TORCH,

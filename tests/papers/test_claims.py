@@ -1,0 +1,174 @@
+"""What comes out for the papers' claims: the numbers, the verdicts, and that verdicts follow from numbers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mfsim.errors import MfsimError
+from mfsim.papers import PAPERS, TITLES, report
+from mfsim.papers.claim import Source, rounded
+from mfsim.papers.learned_queries import two_runs
+
+# Printed in the papers, and what their arithmetic gives (found by other code than this, 2026-11).
+GOLDEN = {
+    ("learned-queries", "exact"): [
+        *(546_186, 480_138, 480_634, 2_693_578, 2_471_242, 2_757_896, 2_535_560, 222_336),
+        *(182_849_664, 168_472_704, 184_655_616, 170_278_656, 14_376_960),
+    ],
+    ("keyless", "exact"): [1_543_714_304, 393_216, 557_441_024],
+    ("keyless", "does not reproduce"): [234_881_024, 117_440_512],
+    ("minimum", "exact"): [33_088, 2_080],
+    ("minimum", "does not reproduce"): [304_906, 105_610, 604_810, 206_218],
+    ("hadamard", "exact"): [16_777_216, 49_152],
+}
+
+
+def rows(found, name):
+    """Return the rows of a table."""
+    (listing,) = (listing for listing in found.tables if listing.name == name)
+    return listing.rows
+
+
+@pytest.mark.parametrize(("paper", "verdict"), GOLDEN)
+def test_golden_values_come_out(found, paper, verdict):
+    ours = {claim.ours for claim in found.claims if (claim.paper, claim.verdict) == (paper, verdict)}
+    assert set(GOLDEN[paper, verdict]) <= ours
+
+
+def test_what_does_not_reproduce_is_exactly_this(found):
+    assert [(claim.paper, claim.what) for claim in found.claims if claim.verdict == "does not reproduce"] == [
+        ("keyless", "GPT-2 with 12 layers"),
+        ("keyless", "perplexity, 12-layer QKV"),
+        ("keyless", "cache of 8192 tokens, V alone"),
+        ("keyless", "cache of 8192 tokens, K and V"),
+        ("minimum", "parameters, 6 encoders with MLP"),
+        ("minimum", "parameters, 6 encoders without MLP"),
+        ("minimum", "parameters, 12 encoders with MLP"),
+        ("minimum", "parameters, 12 encoders without MLP"),
+        ("minimum", "Q = K M / P of the original on MNIST"),
+        ("minimum", "collapsed matrices without MLP"),
+    ]
+
+
+def test_accuracies_and_measurements_are_not_derivable(found):
+    underived = [claim for claim in found.claims if claim.verdict == "not derivable"]
+    assert {claim.ours for claim in underived if claim.what != "total parameters saved"} == {None}
+    assert sum("accuracy" in claim.what or claim.what.startswith("top-") for claim in underived) == 16
+    assert all(claim.reason for claim in found.claims)
+
+
+def test_counts_are_plain_integers(found):
+    for claim in json.loads(json.dumps(found.to_json()))["claims"]:
+        counted = claim["what"].startswith(("parameters", "multiplications")) and "%" not in claim["claimed"]
+        if counted:
+            assert type(claim["ours"]) is int, claim["what"]
+
+
+def test_every_table_has_a_title(found):
+    assert {listing.name for listing in found.listings()} == set(TITLES)
+
+
+def test_parameters_of_the_vision_transformers(found):
+    by_unit = {row[0]: row[1:] for row in rows(found, "vision_transformer_parameters")}
+    assert by_unit["qk-dftk"] == by_unit["qk-mfqk"] == by_unit["qkk"] == (480_138, 2_471_242, 2_535_560)
+    assert by_unit["qvv3"] == (496_522, 2_544_970, 2_609_288)
+    assert by_unit["hadamard-o"] == (481_162, 2_473_546, 2_537_864)
+    assert by_unit["wqk-novo"] == (348_042, 2_026_570, 2_090_888)
+    assert by_unit["sq-sk-sk"] == (480_634, 2_471_800, 2_536_118)
+
+
+def test_multiplications_of_the_vision_transformers(found):
+    table = {row[:2]: row[2:] for row in rows(found, "vision_transformer_multiplications")}
+    mini = {unit: table["mini-vit 3x32x32", unit] for unit in ("qkv", "qkk", "qk-dctk", "qk-whtk")}
+    assert (mini["qkv"][0], mini["qkk"][0]) == (38_799_616, 34_539_776)
+    assert mini["qk-dctk"][3] - mini["qkk"][3] == 1_064_960
+    assert mini["qk-whtk"][4] - mini["qkk"][4] == 166_400
+
+
+def test_shares_of_the_compact_vision_transformer(found):
+    shares = {row[0]: row[1:] for row in rows(found, "compact_vit_shares")}
+    assert shares["attention.value"] == (14_376_960, 7.86)
+    assert shares["attention.scores"] == shares["attention.aggregate"] == (4_867_200, 2.66)
+    assert sum(count for count, _ in shares.values()) == 182_849_664
+
+
+def test_caches_and_depths_of_the_qwen_shape(found):
+    assert rows(found, "qwen2_cache_bytes")[-1] == (8192, 234_881_024, 117_440_512)
+    depths = {row[0]: row[1:] for row in rows(found, "keyless_parameters")}
+    assert depths["qkv"] == (4_194_304, 4_194_304, 1_543_714_304, 1_543_714_304)
+    assert depths["qvv3"] == (3_211_264, 3_145_728, 1_538_202_112, 1_532_697_088)
+
+
+def test_savings_of_the_hadamard_projection(found):
+    assert [row[1] for row in rows(found, "hadamard_attention_saving")] == [24.805, 24.902, 24.951, 24.976, 24.988]
+    totals = {row[:2]: row[3:] for row in rows(found, "hadamard_total_saving")}
+    assert totals[256, 4] == (1.62, 0.90)
+    assert totals[2048, 24] == (7.67, 7.11)
+    assert totals[4096, 32] == (8.07, 7.83)
+    assert rows(found, "hadamard_token_cost")[1] == ("transform", 4096, 4096 * 12 + 4096)
+
+
+def test_overdetermination(found):
+    assert [row[2:] for row in rows(found, "minimum_overdetermination")] == [
+        (2.086, 1.738),
+        (5.913, 4.928),
+        (1.065, 0.888),
+        (3.029, 2.524),
+    ]
+
+
+def test_transforms(found):
+    counts = {row[:2]: row[2:] for row in rows(found, "transforms")}
+    assert counts["Walsh-Hadamard", 32] == (0, 0, 160)
+    assert counts["cosine (Lee)", 32] == (80, 0, 209)
+    assert counts["Fourier, complex", 8] == (4, 0, 52)
+    assert counts["Fourier, real", 32] == (54, 0, 164)
+
+
+@pytest.mark.parametrize(
+    ("mean", "deviation", "runs"),
+    [
+        ("76.035", "0.530", (76.41, 75.66)),
+        ("76.155", "0.035", (76.18, 76.13)),
+        ("76.140", "0.806", (76.71, 75.57)),
+        ("76.830", "0.764", (77.37, 76.29)),
+        ("77.320", "0.354", (77.57, 77.07)),
+        ("77.310", "0.976", (78.00, 76.62)),
+        ("76.970", "1.075", (77.73, 76.21)),
+        ("77.145", "0.757", (77.68, 76.61)),
+    ],
+)
+def test_two_runs(mean, deviation, runs):
+    assert two_runs(mean, deviation) == runs
+
+
+def test_no_two_runs():
+    with pytest.raises(ValueError, match=r"^no two runs have the mean 76\.155 and the deviation 0\.036$"):
+        two_runs("76.155", "0.036")
+
+
+@pytest.mark.parametrize(
+    ("printed", "ours", "verdict"),
+    [("2.694", 2_693_578, "exact"), ("2.694", 2_693_499, "does not reproduce"), ("2.69", 2_693_499, "exact")],
+)
+def test_a_verdict_follows_from_the_printed_digits(printed, ours, verdict):
+    assert Source("keyless").number("", "", printed, ours, "", scale=1e6).verdict == verdict
+
+
+def test_rounding_keeps_the_printed_decimals():
+    assert rounded(102.30000000000001, "102.30") == "102.30"
+
+
+def test_one_paper_alone():
+    alone = report(["hadamard"])
+    assert {claim.paper for claim in alone.claims} == {"hadamard"}
+    assert {row[1] for row in rows(alone, "attention_layer")} == {"hadamard-o", "hadamard-o-pow2"}
+
+
+def test_an_unknown_paper():
+    message = f"`paper` must be one of {', '.join(PAPERS)}, not 'keyles'; did you mean `keyless`?"
+    with pytest.raises(MfsimError) as raised:
+        report(["keyles"])
+    assert str(raised.value) == message
