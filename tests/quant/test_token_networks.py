@@ -117,9 +117,9 @@ def test_the_constant_of_an_embedding_lies_on_the_grid_of_the_tokens():
     assert torch.equal(constant, constant.round())
     x = torch.randn(5, 3, 4)
     step = float(layer.input_quant.scale)
-    assert (
-        float((layer(x.clamp(-1, 1)) - float_layer(x.clamp(-1, 1))).abs().max()) <= step
-    )  # two roundings of half a step
+    with torch.no_grad():
+        worst = float((layer(x.clamp(-1, 1)) - float_layer(x.clamp(-1, 1))).abs().max())
+    assert worst <= step  # two roundings of half a step
 
 
 @pytest.mark.parametrize("layer", [TriangularLinear(6), Affine(6), Affine(6, "power-of-two", 0.3), Rope(6, 5)])
