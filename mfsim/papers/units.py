@@ -54,7 +54,8 @@ UNITS = (
     *(Unit("learned-queries", name) for name in ("qkv", "qkk", "qk-dctk")),
     *(Unit("learned-queries", "qk-dctk", way) for way in ("fast", "folded")),
     *(Unit("learned-queries", "qk-whtk", way) for way in ("written", "folded")),
-    *(Unit("learned-queries", name) for name in ("qk-dftk", "qk-mfqk", "qk-mfqk-ef")),
+    Unit("learned-queries", "qk-dftk", "fast"),
+    *(Unit("learned-queries", name) for name in ("qk-mfqk", "qk-mfqk-ef")),
     *(
         Unit("learned-queries", name, way)
         for name in ("qk-sk", "q-sk-sk", "sq-sk-k", "sq-sk-sk")
@@ -121,7 +122,8 @@ def _fast(config: AttentionConfig, setting: Setting) -> Counter[str]:
         side, pairs = int((setting.tokens - 1) ** 0.5), config.heads * -(-n // 2)
         rows = transform_rows("filtered", side, 32, pairs * uses(config))
     else:
-        rows = transform_rows("cosine", n, 32, setting.tokens * config.heads * uses(config))
+        algorithm = {"dct": "cosine", "dft": "magnitudes"}[kind]
+        rows = transform_rows(algorithm, n, 32, setting.tokens * config.heads * uses(config))
     return summed(rows)
 
 
