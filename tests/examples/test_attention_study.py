@@ -1,0 +1,138 @@
+"""The study of attention units: a tiny one runs and is resumed, its tables, and the page in the documentation."""
+
+from __future__ import annotations
+
+import csv
+import json
+import pathlib
+import sys
+
+import pytest
+import torch
+
+from mfsim.errors import DataError, MfsimError
+from tests.examples.test_examples import ROOT, run
+
+FOLDER = ROOT / "examples" / "attention_study"
+PAGE = ROOT / "docs" / "attention-study.md"
+TINY = ["--units", "qkv", "--seeds", "1", "--epochs", "1", "--quantized-epochs", "0", "--depth", "1", "--width", "16"]
+FEW = ["--train", "100", "--validation", "32", "--test", "40"]
+
+
+@pytest.fixture(scope="module")
+def point():
+    """Return the module of the study that computes a point."""
+    return _imported("point")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Return the module of the study that writes tables."""
+    return _imported("table")
+
+
+def _imported(name):
+    sys.path.insert(0, str(FOLDER))
+    try:
+        return __import__(name)
+    finally:
+        sys.path.remove(str(FOLDER))
+
+
+def test_a_study_is_resumed_and_leaves_tables(tmp_path):
+    command = [str(FOLDER / "study.py"), *TINY, *FEW, "--out", "found"]
+    first = run(command, tmp_path)
+    assert first.startswith("[1/1] qkv, seed 0: float ")
+    files = {path.name: path.read_bytes() for path in (tmp_path / "found" / "points").iterdir()}
+    assert len(files) == 1
+    again = run(command, tmp_path)
+    assert "[1/1]" not in again, "a finished point was computed again"
+    assert again.strip() in first
+    assert {path.name: path.read_bytes() for path in (tmp_path / "found" / "points").iterdir()} == files
+    study = json.loads((tmp_path / "found" / "study.json").read_text())
+    (row,) = study["rows"]
+    assert (study["asked"], study["finished"], row["unit"], row["seeds"]) == (1, 1, "qkv", 1)
+    assert study["images"] == {"train": 100, "validation": 32, "test": 40}
+    assert row["differences"] == 0
+    assert row["learned"] > 0 < row["activation"]
+    assert row["multiplication_free"] is False
+    (cells,) = csv.DictReader((tmp_path / "found" / "study.csv").read_text().splitlines())
+    assert (cells["unit"], int(cells["operations"])) == ("qkv", row["operations"])
+    assert f"| `qkv` | {row['parameters']:,} | {100 * row['float_mean']:.2f} |" in again
+
+
+def test_other_settings_images_or_seeds_are_other_points(point):
+    changes = {"train": 100, "validation": 20, "test": 20}
+    setup = point.Setup.of("reduced", "digits", changes)
+    keys = {
+        setup.key("qkv", 0),
+        setup.key("qkv", 1),
+        setup.key("qkk", 0),
+        point.Setup.of("reduced", "digits", changes | {"epochs": 7}).key("qkv", 0),
+        point.Setup.of("reduced", "digits", changes | {"train": 99}).key("qkv", 0),
+        point.Setup.of("reduced", "digits", changes | {"width": 32}).key("qkv", 0),
+        point.Setup.of("paper", "digits", changes).key("qkv", 0),
+    }
+    assert len(keys) == 7
+    assert setup.key("qkv", 0) == point.Setup.of("reduced", "digits", changes).key("qkv", 0)
+
+
+def test_units_that_share_a_point_are_the_same_network(point):
+    setup = point.Setup.of("reduced", "digits", {"width": 16, "depth": 1})
+    images = torch.from_numpy(setup.dataset.test.images[:8])
+    for unit, other in point.SAME.items():
+        assert setup.key(unit, 3) == setup.key(other, 3)
+        networks = [point.network(name, setup, 3).eval() for name in (unit, other)]
+        with torch.no_grad():
+            assert torch.equal(*[network(images) for network in networks])
+    assert point.same("qvv2", {"width": 48}) == "qvv2"
+
+
+def test_every_unit_has_a_network_that_takes_both_data_sets(point):
+    for shape in ((1, 8, 8), (1, 28, 28)):
+        setup = point.Setup.of("reduced", "digits", {"width": 16, "depth": 1})
+        object.__setattr__(setup.dataset, "input_shape", shape)
+        for unit in point.UNITS:
+            assert point.network(unit, setup, 0).eval()(torch.zeros(2, *shape)).shape == (2, 10)
+
+
+def test_units_have_their_own_rates(point):
+    training = point.Training(1, 1, {"": (1.0, 2.0), "mf-vit": (3.0, 4.0)}, 8, 0.0, 0.0, 0.0)
+    assert training.settings("qkv")["rates"] == (1.0, 2.0)
+    assert training.settings("mf-vit")["rates"] == (3.0, 4.0)
+
+
+def test_cifar10_is_looked_for_in_the_current_folder(point, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError) as error:
+        point.Setup.of("paper", "cifar10", {})
+    assert str(error.value) == (
+        "`cifar10` must be in the current folder, as cifar-10-batches-py or cifar-10-python.tar.gz"
+    )
+    (tmp_path / "cifar-10-python.tar.gz").touch()
+    assert point.found("cifar10") == "cifar-10-python.tar.gz"
+
+
+def test_a_row_has_mean_and_sample_deviation_and_a_unit_without_integers_has_none(table):
+    counts = {"multiplications": dict.fromkeys(table.CLASSES, 3), "operations": 1234, "multiplication_free": False}
+    points = [
+        {"parameters": 5000, "float": 0.5, "integer": 0.25, "differences": 0, **counts},
+        {"parameters": 5000, "float": 0.75, "integer": 0.5, "differences": 1, **counts},
+    ]
+    row = table.row("digits", "qkv", points)
+    assert (row["float_mean"], row["integer_mean"], row["differences"]) == (0.625, 0.375, 1)
+    assert row["float_deviation"] == pytest.approx(0.25 / 2**0.5)  # float arithmetic of the square root
+    none = table.row("digits", "qk-dftk", [{"parameters": 7, "float": 1.0, "integer": None, "reason": "no"}])
+    assert (none["integer_mean"], none["operations"], none["note"]) == (None, None, "no")
+    assert table.markdown([row, none]).splitlines()[2:] == [
+        "| `qkv` | 5,000 | 62.50 ± 17.68 | 37.50 ± 17.68 | 1,234 | 3 | 3 | 3 | 3 | 3 |",
+        "| `qk-dftk` | 7 | 100.00 | none |  |  |  |  |  |  |",
+    ]
+
+
+def test_a_page_without_marks_is_refused(table, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("nothing")
+    with pytest.raises(MfsimError) as error:
+        table.renew(page, pathlib.Path(tmp_path))
+    assert str(error.value) == f"`{page}` must have the marks of a study, and `{tmp_path}` at least one study"
