@@ -329,7 +329,7 @@ def table(
     x: torch.Tensor,
     x_scale: torch.Tensor | float,
     entries: torch.Tensor,
-    first: int,
+    first: torch.Tensor | int,
     y_scale: torch.Tensor | float,
 ) -> torch.Tensor:
     """Return `y_scale` times the entry for each x, whose values are integers times `x_scale`.

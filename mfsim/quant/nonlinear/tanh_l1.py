@@ -6,7 +6,7 @@ import torch
 
 from mfsim.derived import tanh_l1 as constants
 from mfsim.nn import TanhL1
-from mfsim.nn.integer import tanh_l1 as tanh_l1s
+from mfsim.nn.integer.tanh_l1 import tanh_l1, tanh_l1_shift
 from mfsim.quant.nonlinear.softmax import QuantNormaliser
 
 
@@ -47,5 +47,5 @@ class QuantTanhL1(QuantNormaliser, TanhL1):
         """Return the codes of the weights times `y_scale`."""
         scale = self.input_quant.scale
         if self.form == "shift":
-            return tanh_l1s.tanh_l1_shift(x, scale, self.tanh_table, self.eps_code, self.thresholds, self.y_scale)
-        return tanh_l1s.tanh_l1(x, scale, self.tanh_table, self.eps_code, self.y_scale)
+            return tanh_l1_shift(x, scale, self.tanh_table, self.eps_code, self.thresholds, self.y_scale)
+        return tanh_l1(x, scale, self.tanh_table, self.eps_code, self.y_scale)
