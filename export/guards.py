@@ -31,6 +31,7 @@ from mfsim.quant.layers import (
     QuantShiftLinear,
 )
 from mfsim.quant.nonlinear import (
+    QuantDFTMagnitude,
     QuantLayerNorm,
     QuantRMSNorm,
     QuantShiftNorm,
@@ -59,6 +60,7 @@ PARAMETER_INPUTS = {
     "CsdGain": (1,),
     "Shift": (1,),
     "Accumulator": (1, 2),
+    "DFTMagnitude": (1, 6),
     "LayerNorm": (1, 3, 7),
     "LayerNormRecip": (1, 3, 8),
     "RMSNorm": (1, 3, 6),
@@ -109,6 +111,7 @@ NODES_OF = {
     QuantTable: ("Table",),
     QuantTanhL1: ("TanhL1", "TanhL1Shift"),
     QuantSoftmax: tuple(f"{masked}{op}" for op in _SOFTMAXES for masked in ("", "Masked")),
+    QuantDFTMagnitude: ("DFTMagnitude",),
     QuantLayerNorm: ("LayerNorm", "LayerNormRecip"),
     QuantRMSNorm: ("RMSNorm", "RMSNormRecip"),
     QuantShiftNorm: ("ShiftNormL1", "ShiftNormL2"),

@@ -66,12 +66,7 @@ EPILOGUE = """
 """
 
 
-def _root(variation: str) -> str:
-    """Return the text from `variation` to D = max(1, isqrt(variation * guard**2 + eps))."""
-    return f"""
-    guard2 = Mul (guard, guard)
-    guarded = Mul ({variation}, guard2)
-    W = Add (guarded, eps)
+INTEGER_ROOT = """
     W_real = Cast <to = 11> (W)
     root_real = Sqrt (W_real)
     r0 = Cast <to = 7> (root_real)
@@ -84,6 +79,17 @@ def _root(variation: str) -> str:
     is_below = LessOrEqual (r1_square, W)
     below = Cast <to = 7> (is_below)
     r2 = Add (r1, below)
+"""
+"""r2, the integer root of W."""
+
+
+def _root(variation: str) -> str:
+    """Return the text from `variation` to D = max(1, isqrt(variation * guard**2 + eps))."""
+    return f"""
+    guard2 = Mul (guard, guard)
+    guarded = Mul ({variation}, guard2)
+    W = Add (guarded, eps)
+{INTEGER_ROOT}
     D = Max (r2, one)
 """
 

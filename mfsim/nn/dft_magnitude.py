@@ -8,6 +8,12 @@ from torch import nn
 from mfsim.errors import ShapeError
 
 
+def magnitudes(x: torch.Tensor) -> torch.Tensor:
+    """Return abs(F x) / sqrt(n) of the last axis of length n; the gradient at a bin of 0 is 0."""
+    bins: torch.Tensor = torch.fft.fft(x, norm="ortho")
+    return bins.abs()
+
+
 class DFTMagnitude(nn.Module):
     """abs(F x) / sqrt(length) of the last axis, all bins: those above length / 2 mirror the others.
 
@@ -29,8 +35,7 @@ class DFTMagnitude(nn.Module):
         """Return the magnitudes, of the shape of x."""
         if x.ndim < 1 or x.shape[-1] != self.length:
             raise ShapeError(f"a Fourier transform of length {self.length} does not suit x {tuple(x.shape)}")
-        bins: torch.Tensor = torch.fft.fft(x, norm="ortho")
-        return bins.abs()
+        return magnitudes(x)
 
     def extra_repr(self) -> str:
         """Return the options for `print(model)`."""

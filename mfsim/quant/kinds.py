@@ -189,6 +189,7 @@ def _rope_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Pl
 
 
 REBUILT: dict[str, tuple[str, ...]] = {
+    "DFTMagnitude": ("length",),
     "GELU": ("approximate",),
     "LayerNorm": ("width", "eps", "form"),
     "RMSNorm": ("width", "eps", "form"),

@@ -1,12 +1,14 @@
-"""Softmax and tanh-l1 as one node of an exported file, and as a torch function, for the conformance suite."""
+"""Softmax, tanh-l1 and Fourier magnitudes as one node of an exported file, and as a torch function, for the conformance suite."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 
+from mfsim.derived import dft as constants
 from mfsim.export.functions import DOMAINS
 from mfsim.nn.integer import softmax, tanh_l1
+from mfsim.nn.integer.dft import dft_magnitude
 
 MFSIM = next(iter(DOMAINS))
 
@@ -40,7 +42,27 @@ def _torch(function, without, *powers):
     return run
 
 
+def _dft_constants(attributes, tensors):
+    """Return the int64 constants of a transform."""
+    x, table = tensors
+    n, bits = x.shape[-1], -table.scale.exponent
+    factors = constants.factors(n, attributes["guard"], attributes["fraction"], x.scale.exponent, bits)
+    return [np.array(values) for values in (*constants.stages(n, bits), constants.bins(n), factors)]
+
+
+def _onnx_dft(form, node, tensors):
+    scales = [form.constant(np.float32(2.0**e)) for e in (tensors[0].scale.exponent, -node.attributes["fraction"])]
+    stated = [form.constant(values) for values in _dft_constants(node.attributes, tensors)]
+    return form.add("DFTMagnitude", [form.input(0), scales[0], *stated, scales[1]], MFSIM)
+
+
+def _torch_dft(a, tensors, x, table):
+    stated = map(torch.tensor, _dft_constants(a, tensors))
+    return dft_magnitude(x, 2.0 ** tensors[0].scale.exponent, *stated, 2.0 ** -a["fraction"])
+
+
 ONNX_FORMS = {
+    "dft_magnitude": _onnx_dft,
     "softmax": _onnx("Softmax", 2),
     "softmax_log": _onnx("SoftmaxLog", 6, "fine_bits"),
     "softmax_recip": _onnx("SoftmaxRecip", 2, "reciprocal"),
@@ -49,6 +71,7 @@ ONNX_FORMS = {
     "tanh_l1_shift": _onnx("TanhL1Shift", 3),
 }
 TORCH_FORMS = {
+    "dft_magnitude": _torch_dft,
     "softmax": _torch(softmax.softmax, 2),
     "softmax_log": _torch(softmax.softmax_log, 6, "fine_bits"),
     "softmax_recip": _torch(softmax.softmax_recip, 2, "reciprocal"),

@@ -17,7 +17,7 @@ RECIPES = {
     "w4a5-channel": {"weight": 4, "activation": 5, "residual": 9, "per_channel": True},
     "mixed": {"layers": {"act": {"activation": 10}, "weights": {"activation": 6}, "mix": {"activation": 9}}},
 }
-WITHOUT_INTEGERS = {"qk-dftk": "DFTMagnitude", "chained-vo": "needs a model of its own"}
+WITHOUT_INTEGERS = {"chained-vo": "needs a model of its own"}
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

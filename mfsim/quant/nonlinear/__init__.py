@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from torch import nn
 
-from mfsim.nn import LayerNorm, RMSNorm, ShiftNorm, Softmax, TanhL1
+from mfsim.nn import DFTMagnitude, LayerNorm, RMSNorm, ShiftNorm, Softmax, TanhL1
 from mfsim.quant.nonlinear.base import QuantNonlinear
+from mfsim.quant.nonlinear.dft import QuantDFTMagnitude
 from mfsim.quant.nonlinear.norms import QuantLayerNorm, QuantRMSNorm, QuantShiftNorm
 from mfsim.quant.nonlinear.softmax import QuantSoftmax
 from mfsim.quant.nonlinear.table import QuantTable
@@ -17,6 +18,7 @@ from mfsim.quant.nonlinear.tanh_l1 import QuantTanhL1
 
 __all__ = [
     "NONLINEAR",
+    "QuantDFTMagnitude",
     "QuantLayerNorm",
     "QuantNonlinear",
     "QuantRMSNorm",
@@ -30,6 +32,7 @@ NONLINEAR: dict[type[nn.Module], type[QuantNonlinear]] = {
     nn.GELU: QuantTable,
     nn.SiLU: QuantTable,
     nn.Tanh: QuantTable,
+    DFTMagnitude: QuantDFTMagnitude,
     LayerNorm: QuantLayerNorm,
     RMSNorm: QuantRMSNorm,
     ShiftNorm: QuantShiftNorm,

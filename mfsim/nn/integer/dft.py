@@ -1,0 +1,54 @@
+"""Fourier magnitudes of codes: the algorithm of `mfsim/ops/dft_magnitude.py` in int64, stage by stage.
+
+`places`, `weights`, `bins` and `factors` are int64, as `mfsim/derived/dft.py` makes them.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from mfsim.nn.functional import emitted, exporting
+from mfsim.nn.integer.codes import Scale, as_scale, codes_of
+from mfsim.nn.integer.norms import integer_root
+
+
+def _floored(value: torch.Tensor, divisor: torch.Tensor) -> torch.Tensor:
+    return torch.div(value, divisor, rounding_mode="floor")
+
+
+def dft_magnitude(
+    x: torch.Tensor,
+    x_scale: Scale,
+    places: torch.Tensor,
+    weights: torch.Tensor,
+    bins: torch.Tensor,
+    factors: torch.Tensor,
+    y_scale: Scale,
+) -> torch.Tensor:
+    """Return y_scale times the codes of the magnitudes of all bins of x [..., n], whose values lie on x_scale.
+
+    Parameters
+    ----------
+    places : shape [stages, 3, n]
+        Where each code of a stage comes from.
+    weights : shape [stages, 4, n]
+        By what it is multiplied.
+    bins : shape [3, n]
+        Places of real and imaginary parts, and which bins are real.
+    factors : shape [7]
+        2**T, 2**G, and what scales radicands and real bins.
+    """
+    x_scale, y_scale = as_scale(x_scale, x), as_scale(y_scale, x)
+    if exporting():
+        return emitted("DFTMagnitude", (x, x_scale, places, weights, bins, factors, y_scale), {}, x.shape)
+    one_t, one_g, power_up, power_down, factor, end_up, end_down = factors
+    v = codes_of(x, x_scale) * one_g
+    for (a, b, c), (keep, turn, of_real, of_other) in zip(places, weights, strict=True):
+        turned = _floored(v[..., b] * of_real + v[..., c] * of_other + one_t // 2, one_t)
+        v = v[..., a] * keep + turned * turn
+    real, imaginary, ends = bins
+    re, im = v[..., real], v[..., imaginary]
+    radicand = _floored((re * re + im * im) * (1 - ends) * power_up, power_down)
+    magnitude = (integer_root(radicand) + 1) // 2
+    at_ends = _floored(re.abs() * factor * end_up + end_down // 2, end_down)
+    return torch.where(ends != 0, at_ends, magnitude).to(x.dtype) * y_scale
