@@ -14,6 +14,7 @@ from onnx import helper
 from torch import nn
 
 from mfsim import __version__
+from mfsim.compiler.caches import PREFIX
 from mfsim.errors import ExportError
 from mfsim.export.bodies import set_bodies
 from mfsim.export.cleanup import clean_up
@@ -23,7 +24,9 @@ from mfsim.export.guards import check_numbers, check_quantized
 from mfsim.export.naming import LAYER_KEY, set_names
 from mfsim.export.trace import trace
 from mfsim.export.words import in_order, set_calibration
+from mfsim.program import CACHE, POSITION
 from mfsim.quant import QuantizedNetwork
+from mfsim.quant.decoding import DecoderStep
 from mfsim.quant.fold import check_finite
 
 IR_VERSION = 10
@@ -38,7 +41,7 @@ def float_model(model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ..
     clean_up(proto)
     set_names(proto, isinstance(model, QuantizedNetwork))
     check_numbers(proto)
-    return _finish(proto, "float")
+    return _finish(proto, "float", {})
 
 
 def quantized_model(
@@ -53,7 +56,7 @@ def quantized_model(
     check_quantized(proto, model, LAYER_KEY)
     _set_rounding(proto, model)
     in_order(proto.graph)
-    proto = _finish(proto, "quantized")
+    proto = _finish(proto, "quantized", _caches(model))
     if isinstance(model, QuantizedNetwork) and model.calibration is not None:
         set_calibration(proto, model.calibration, quantizers)
     if not allow_inexact:
@@ -145,12 +148,22 @@ def _set_rounding(proto: onnx.ModelProto, model: nn.Module) -> None:
                 attribute.s = mode.encode()
 
 
-def _finish(proto: onnx.ModelProto, kind: str) -> onnx.ModelProto:
+def _caches(model: nn.Module) -> dict[str, str]:
+    """Return what the metadata says of the caches of a `DecoderStep`."""
+    inner = model.model if isinstance(model, QuantizedNetwork) else model
+    if not isinstance(inner, DecoderStep):
+        return {}
+    rows = {f"{PREFIX}{CACHE}{name}": row for name, row in inner.caches.items()}
+    return rows | {f"{PREFIX}{POSITION}": inner.position_name}
+
+
+def _finish(proto: onnx.ModelProto, kind: str, caches: dict[str, str]) -> onnx.ModelProto:
     """Return the complete model: function bodies of the ops in use, versions, metadata; checked."""
     inputs = ",".join(value.name for value in proto.graph.input)
     model = helper.make_model(proto.graph, producer_name="mfsim", producer_version=__version__, ir_version=IR_VERSION)
     set_bodies(model)
-    helper.set_model_props(model, {"mfsim.inputs": inputs, "mfsim.kind": kind, "mfsim.version": __version__})
+    properties = {"mfsim.inputs": inputs, "mfsim.kind": kind, "mfsim.version": __version__}
+    helper.set_model_props(model, dict(sorted((properties | caches).items())))
     try:
         onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:

@@ -36,14 +36,29 @@ class _Manager(QONNXDynamoManager):
 
 
 def input_names(model: nn.Module, count: int) -> list[str]:
-    """Return the names of the arguments of the network's `forward`; numbered ones behind a `*arguments`."""
+    """Return the network's `input_names`, if it has them, or the names of the arguments of its `forward`.
+
+    Behind a `*arguments` these are numbered.
+    """
     inner = model.model if isinstance(model, QuantizedNetwork) else model
+    stated = getattr(inner, "input_names", None)
+    if stated is not None:
+        return list(stated)
     names = []
     for parameter in inspect.signature(inner.forward).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
             break
         names.append(parameter.name)
     return names[:count] + [f"{names[-1] if names else 'input'}_{k}" for k in range(len(names), count)]
+
+
+def output_names(model: nn.Module, count: int) -> list[str]:
+    """Return the network's `output_names`, if it has them; else one is called output, several are numbered."""
+    inner = model.model if isinstance(model, QuantizedNetwork) else model
+    stated = getattr(inner, "output_names", None)
+    if stated is not None:
+        return list(stated)
+    return ["output"] if count == 1 else [f"output_{k}" for k in range(count)]
 
 
 def trace(model: nn.Module, example: tuple[torch.Tensor, ...]) -> onnx.ModelProto:
@@ -70,7 +85,7 @@ def trace(model: nn.Module, example: tuple[torch.Tensor, ...]) -> onnx.ModelProt
         except Exception as error:
             shapes = ", ".join(str(tuple(x.shape)) for x in example)
             raise ExportError(f"the model cannot run on an input of shape {shapes}: {_first_line(error)}") from error
-        names = ["output"] if len(outputs) == 1 else [f"output_{k}" for k in range(len(outputs))]
+        names = output_names(model, len(outputs))
         with _quiet(), ExportContext(_Manager):
             model.apply(_Manager.set_export_handler)
             _Manager._cache_inp_out(model, *example)

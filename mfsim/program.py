@@ -22,6 +22,8 @@ from mfsim.errors import FormatError, ModelError, RangeError, ShapeError
 from mfsim.formats import Format, Range, Scale
 
 Value = int | str | tuple[int, ...]
+CACHE, POSITION = "cache.", "position"
+"""Keys of metadata: CACHE and a cache's input, for the output that is its new row; the input that says which row."""
 
 
 def int64_codes(codes: object, what: str) -> np.ndarray:
@@ -185,6 +187,12 @@ class Program:
                 if name not in seen and self.tensors[name].is_constant:
                     seen.add(name)
                     yield self.tensors[name]
+
+    @property
+    def caches(self) -> dict[str, str]:
+        """For each input that is a cache of earlier tokens, the output that is its new row."""
+        rows = {name: self.metadata.get(CACHE + name, "") for name in self.inputs}
+        return {name: row for name, row in rows.items() if row}
 
     def layers(self) -> list[str]:
         """Return the layers in order of first appearance."""

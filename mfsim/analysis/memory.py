@@ -1,7 +1,7 @@
 """Memory of a program by word length: weights, tables, activations, and the peak over the schedule.
 
 Bits are exact: a tensor of n codes of b bits has n*b bits, packed, and takes ceil(n*b / 8) bytes.
-Activations are those of one sample. The peak follows the program's own order of nodes: while a node
+Activations are those of one sample. Caches, which stay from token to token, are counted apart. The peak follows the program's own order of nodes: while a node
 runs, its inputs, its outputs and every value that a later node or the caller still needs are live.
 Ops that only relabel or reshape (`reshape`, `flatten`, `shift`) leave their codes where they are, so
 their input and output are one buffer; every other node writes a buffer of its own.
@@ -21,8 +21,27 @@ from mfsim.program import Program
 IN_PLACE = frozenset({"reshape", "flatten", "shift"})
 """Ops whose output is the same codes in the same order: no buffer of its own."""
 
-KINDS = ("weight", "table", "activation")
+KINDS = ("weight", "table", "activation", "cache")
 """What a tensor is stored for; every constant that is no table is a weight (biases, thresholds too)."""
+
+
+@dataclass(frozen=True)
+class CacheSize:
+    """The caches of a program of one step, in the words of the rows that they keep, for one sequence.
+
+    Attributes
+    ----------
+    bits_per_token : of one row of each cache.
+    rows : tokens that they hold: one less than a sequence has at most.
+    """
+
+    bits_per_token: int
+    rows: int
+
+    @property
+    def bytes_per_token(self) -> int:
+        """Bytes of a token, packed on its own."""
+        return packed_bytes(self.bits_per_token)
 
 
 @dataclass(frozen=True)
@@ -43,12 +62,14 @@ class MemoryReport:
     """Tensors in memory, and the live activations while each node runs.
 
     `schedule` has (node, layer, op, live bits, live bytes, live buffers) for each node; `layers` are all
-    layers in order, with "" first for the program's inputs if it is no layer itself.
+    layers in order, with "" first for the program's inputs if it is no layer itself; `cache` is None for a
+    program without caches.
     """
 
     tensors: tuple[Stored, ...]
     schedule: tuple[tuple[str, str, str, int, int, tuple[str, ...]], ...]
     layers: tuple[str, ...]
+    cache: CacheSize | None = None
 
     def total_bits(self, kind: str) -> int:
         """Return the exact bits of all tensors of `kind`."""
@@ -78,6 +99,8 @@ class MemoryReport:
         totals: dict[str, int | str] = {"weight_codes": self.weight_codes}
         for kind in KINDS:
             totals |= {f"{kind}_bits": self.total_bits(kind), f"{kind}_bytes": self.total_bytes(kind)}
+        if self.cache is not None:
+            totals |= {"cache_bytes_per_token": self.cache.bytes_per_token, "cache_tokens": self.cache.rows}
         return totals | {"peak_activation_bytes": self.peak_bytes, "peak_node": self.peak_node}
 
     def listings(self) -> list[Listing]:
@@ -112,13 +135,16 @@ class MemoryReport:
             for kind, bits, ts in groups
         ]
 
-    def by_layer(self) -> list[tuple[str, int, int, int]]:
-        """Return (layer, weight bytes, table bytes, activation bytes) for each layer."""
+    def by_layer(self) -> list[tuple[str, int, int, int, int]]:
+        """Return (layer, weight bytes, table bytes, activation bytes, cache bytes) for each layer."""
 
         def of(layer: str, kind: str) -> int:
             return sum(t.bytes for t in self.tensors if t.layer == layer and t.kind == kind)
 
-        return [(layer, of(layer, "weight"), of(layer, "table"), of(layer, "activation")) for layer in self.layers]
+        return [
+            (layer, of(layer, "weight"), of(layer, "table"), of(layer, "activation"), of(layer, "cache"))
+            for layer in self.layers
+        ]
 
 
 def packed_bytes(bits: int) -> int:
@@ -130,8 +156,9 @@ def memory(program: Program) -> MemoryReport:
     """Return the memory that `program` needs for one sample; see the module header for the rules."""
     tables = {tensor.name for node in program.nodes for tensor, _ in table_inputs(program, node)}
     made_in = dict.fromkeys(program.inputs, "")
-    buffer = {name: name for name in program.inputs}
-    tensors = [_stored(program, name, "", "activation") for name in program.inputs]
+    caches = program.caches
+    buffer = {name: name for name in program.inputs if name not in caches}
+    tensors = [_stored(program, name, "", "cache" if name in caches else "activation") for name in program.inputs]
     for node in program.nodes:
         for tensor in program.inputs_of(node):
             if tensor.is_constant and tensor.name not in made_in:
@@ -147,7 +174,15 @@ def memory(program: Program) -> MemoryReport:
     layers = dict.fromkeys(program.layers())
     if program.inputs:
         layers = {"": None} | layers
-    return MemoryReport(tuple(tensors), _schedule(program, buffer), tuple(layers))
+    return MemoryReport(tuple(tensors), _schedule(program, buffer), tuple(layers), _cache(program))
+
+
+def _cache(program: Program) -> CacheSize | None:
+    found = [program.tensors[name] for name in program.caches]
+    if not found:
+        return None
+    bits = sum(tensor.sample_size // tensor.shape[1] * tensor.format.bits for tensor in found)
+    return CacheSize(bits, max(tensor.shape[1] for tensor in found))
 
 
 def _stored(program: Program, name: str, layer: str, kind: str) -> Stored:
@@ -158,7 +193,7 @@ def _stored(program: Program, name: str, layer: str, kind: str) -> Stored:
 
 def _schedule(program: Program, buffer: dict[str, str]) -> tuple[tuple[str, str, str, int, int, tuple[str, ...]], ...]:
     last = {buffer[name]: len(program.nodes) for name in program.outputs if name in buffer}
-    first = dict.fromkeys(program.inputs, 0)
+    first = {name: 0 for name in program.inputs if name in buffer}
     for step, node in enumerate(program.nodes):
         for name in _activations([*node.inputs, *node.outputs], buffer):
             first.setdefault(name, step)

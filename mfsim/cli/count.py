@@ -68,8 +68,14 @@ def _count_program(out: Session, target: pathlib.Path, rule: str, strict: bool, 
     report = count(program, rule, allow_uncounted)
     if target.is_dir():
         RunFolder.open(target).write("count.json", report.to_json())
-    out.result(**report.to_json(), memory=memory(program).summary(), multiplication_free=False)
+    needed = memory(program)
+    out.result(**report.to_json(), memory=needed.summary(), multiplication_free=False)
     _show(out, report)
+    if needed.cache is not None:
+        out.say(
+            f"caches: {needed.cache.bytes_per_token:,} bytes for each token, "
+            f"{needed.total_bytes('cache'):,} for {needed.cache.rows:,} tokens"
+        )
     if strict:
         strict_multiplication_free(report if rule == "full" else program)
         out.result(multiplication_free=True)

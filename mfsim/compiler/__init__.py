@@ -11,6 +11,7 @@ import os
 
 import onnx
 
+from mfsim.compiler.caches import caches_of
 from mfsim.compiler.checks import INTEGER, check_domains, check_numbers, in_dialect
 from mfsim.compiler.codes import move_codes, moves_codes
 from mfsim.compiler.foreign import normalised
@@ -82,6 +83,7 @@ def compile_model(source: str | os.PathLike[str] | onnx.ModelProto, *, multiplie
         if node not in lowering.done and not lowering.fold(node):
             _lower(lowering, node)
     outputs = [_output(lowering, name) for name in graph.outputs]
+    metadata |= caches_of(model, tuple(graph.inputs), outputs, lowering.builder.tensors)
     notes = {f"{APPROXIMATION}{k:04}": note for k, note in enumerate(dict.fromkeys(lowering.notes))}
     return lowering.builder.finish(outputs, {"format": FORMAT, "source": digest} | metadata | notes)
 

@@ -32,7 +32,7 @@ def define_inputs(lowering: Lowering) -> dict[str, str]:
         raise ModelError(
             "the model has no Quant node, so it is not quantized; compile the model.onnx that `mfsim export` writes"
         )
-    metadata = {}
+    metadata: dict[str, str] = {}
     for name, shape in lowering.graph.inputs.items():
         if name in lowering.graph.integers:
             metadata |= _define_integers(lowering, name, (1, *shape[1:]))
@@ -89,7 +89,8 @@ def _define_integers(lowering: Lowering, name: str, shape: tuple[int, ...]) -> d
 
 def _numbered_rows(lowering: Lowering, name: str) -> tuple[list[int], list[FileNode]]:
     """Return how many rows each constant has whose rows `name` numbers, moved or not, and what else reads it."""
-    counts, other = [], []
+    counts: list[int] = []
+    other: list[FileNode] = []
     for node in lowering.graph.consumers.get(name, ()):
         constant = lowering.values.get(node.inputs[0]) if node.op == "Gather" and not node.domain else None
         if isinstance(constant, (Grid, np.ndarray)) and node.inputs[1] == name:

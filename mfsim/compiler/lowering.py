@@ -275,8 +275,10 @@ class Lowering:
             inputs.append(value)
         results: Sequence[Grid | np.ndarray] | None
         with naming(node):
-            if is_quant(node) and inputs and isinstance(inputs[0], np.ndarray):
-                results = [self.quantizer(node).of_constant(inputs[0])]
+            if is_quant(node) and inputs and isinstance(inputs[0], (np.ndarray, Grid)):
+                values = inputs[0].values() if isinstance(inputs[0], Grid) else inputs[0]
+                values = values if self.strict else values.astype(np.float32)
+                results = [self.quantizer(node).of_constant(values)]
             elif not self.strict and is_foreign_constant(node, inputs):
                 results = [of_constant(node, inputs)]
             else:

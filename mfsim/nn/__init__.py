@@ -7,6 +7,7 @@ from mfsim.nn.abs import Abs
 from mfsim.nn.add import Add
 from mfsim.nn.adder import AdderConv2d, AdderLinear
 from mfsim.nn.affine import Affine
+from mfsim.nn.cached_rows import CachedRows
 from mfsim.nn.csd_gain import CsdGain
 from mfsim.nn.dct import DCT
 from mfsim.nn.dft_magnitude import DFTMagnitude
@@ -42,6 +43,7 @@ __all__ = [
     "AdderLinear",
     "Affine",
     "AvgPool2d",
+    "CachedRows",
     "CsdGain",
     "DFTMagnitude",
     "Filterbank",

@@ -40,18 +40,32 @@ class QuantRope(nn.Module):
         self.cosine_quant = ActivationQuant(weight, True, 2.0 ** (2 - weight))
         self.sine_quant = ActivationQuant(weight, True, 2.0 ** (2 - weight))
 
-    def forward(self, x: torch.Tensor, start: int = 0) -> torch.Tensor:
-        """Return x [..., T, length] rotated; its rows are the positions from `start` on."""
-        rows = slice(start, start + x.shape[-2])
+    def forward(self, x: torch.Tensor, positions: torch.Tensor | None = None) -> torch.Tensor:
+        """Return x [..., T, length] rotated; its rows are the positions from 0 on.
+
+        With `positions`, int64 [N, 1], x is [N, heads, 1, length] and each sample has a position of its own.
+        """
+        if positions is not None:
+            return self._rotated(x, *(self._rows(table, positions, x.shape[1]) for table in self._tables()))
+        rows = slice(x.shape[-2])
         if x.shape[-1] != self.length or rows.stop > self.tokens:
             raise ShapeError(
-                f"rotary positions of {self.tokens} tokens of width {self.length} do not suit x {tuple(x.shape)} "
-                f"from position {start} on"
+                f"rotary positions of {self.tokens} tokens of width {self.length} do not suit x {tuple(x.shape)}"
             )
+        return self._rotated(x, self.cosine_quant(self.cosines[rows]), self.sine_quant(self.sines[rows]))
+
+    def _rotated(self, x: torch.Tensor, cosines: torch.Tensor, sines: torch.Tensor) -> torch.Tensor:
         x = self.input_quant(x)
         first, second = x[..., : self.length // 2], x[..., self.length // 2 :]
-        cosines, sines = self.cosine_quant(self.cosines[rows]), self.sine_quant(self.sines[rows])
         return x * cosines + torch.cat((second, first), -1) * sines
+
+    def _tables(self) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.cosine_quant(self.cosines), self.sine_quant(self.sines)
+
+    @staticmethod
+    def _rows(table: torch.Tensor, positions: torch.Tensor, heads: int) -> torch.Tensor:
+        """Return the row of each position, [N, heads, 1, length]: once for each head, as products do not broadcast."""
+        return nn.functional.embedding(torch.cat([positions] * heads, 1), table).unsqueeze(2)
 
     def extra_repr(self) -> str:
         """Return the sizes for `print(model)`."""

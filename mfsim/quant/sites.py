@@ -4,7 +4,7 @@ A quantized layer stands at the path of the float one. Weights, WHT, soft thresh
 functions, embeddings and layers of two activations get quantizers; everything that is exact on codes (ReLU, max pooling, layout, padding, additions) stays
 as it is, and anything else is refused by name, so that nothing is left out in silence. A layer that
 stays gets a quantizer behind it if the recipe names it: a residual addition needs one scale for all
-channels, which neither weights by channel nor a `Shift` leave. A `WHTLayer` has one quantizer at its
+channels, which neither weights by channel nor a `Shift` leave. `CachedRows` always get one. A `WHTLayer` has one quantizer at its
 entry, which transform and residual share, one in front of its product, and one in front of the
 inverse transform.
 """
@@ -23,6 +23,7 @@ from mfsim.nn import (
     Abs,
     Affine,
     AvgPool2d,
+    CachedRows,
     CsdGain,
     GlobalAvgPool2d,
     Rope,
@@ -154,6 +155,8 @@ def quantized_kind(path: str, layer: nn.Module, around: WHTLayer | None, named: 
         return PAIRS[type(layer)].__name__
     if type(layer) in NONLINEAR:
         return NONLINEAR[type(layer)].__name__
+    if isinstance(layer, CachedRows):
+        return "Requantized"
     if isinstance(layer, EXACT):
         return "Requantized" if named else ""
     kind = type(layer).__name__

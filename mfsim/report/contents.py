@@ -39,9 +39,27 @@ def comparison_table(networks: Sequence[NetworkResult]) -> Table:
         row("Weight bits", lambda n: integer(n.memory.total_bits("weight"))),
         row("Weight memory", lambda n: data_size(n.memory.total_bytes("weight"))),
         row("Peak activation memory", lambda n: data_size(n.memory.peak_bytes)),
+        *cache_rows(networks, row),
         row("Overflow events", lambda n: integer(n.words.overflows)),
     ]
     return Table.of("Side by side", ("Quantity", *(f">{n.name}" for n in networks)), rows, "networks")
+
+
+def cache_rows(
+    networks: Sequence[NetworkResult], row: Callable[[str, Callable[[NetworkResult], str]], tuple[str, ...]]
+) -> list[tuple[str, ...]]:
+    """Return the rows on caches of earlier tokens; none where no network has them."""
+    if all(network.memory.cache is None for network in networks):
+        return []
+
+    def per_token(network: NetworkResult) -> str:
+        return data_size(network.memory.cache.bytes_per_token) if network.memory.cache else ""
+
+    def whole(network: NetworkResult) -> str:
+        cache = network.memory.cache
+        return f"{data_size(network.memory.total_bytes('cache'))} ({integer(cache.rows)} tokens)" if cache else ""
+
+    return [row("Cache, each token", per_token), row("Cache, longest sequence", whole)]
 
 
 def parity_text(network: NetworkResult) -> str:

@@ -5,8 +5,9 @@ Needs neither torch nor ONNX; the kernels of an op are imported when a program w
 
 from __future__ import annotations
 
+from mfsim.simulate.decoding import Decoding
 from mfsim.simulate.inputs import quantize_input
 from mfsim.simulate.run import Simulation, simulate
 from mfsim.simulate.values import accuracy, dequantized
 
-__all__ = ["Simulation", "accuracy", "dequantized", "quantize_input", "simulate"]
+__all__ = ["Decoding", "Simulation", "accuracy", "dequantized", "quantize_input", "simulate"]

@@ -16,17 +16,7 @@ from mfsim.errors import ShapeError, UnsupportedOpError
 from mfsim.nn.attention import parts
 from mfsim.nn.attention.config import MIXING, TRANSFORMS, AttentionConfig
 from mfsim.nn.attention.fitting import check_width
-from mfsim.nn.attention.unit import Attention, through
-
-
-def _entries(config: AttentionConfig) -> tuple[str, str]:
-    """Return from which cached rows K and V are made: "key", "value" or "input"."""
-    key = "input" if config.key == "input" else "key"
-    if config.value == "key" or config.key == "value":
-        return key, key
-    if config.value == "input" or (config.value == "projection" and key == "input"):
-        return key, "input"
-    return key, "value"
+from mfsim.nn.attention.unit import Attention
 
 
 def cached_features(config: AttentionConfig, width: int) -> dict[str, int]:
@@ -41,7 +31,7 @@ def cached_features(config: AttentionConfig, width: int) -> dict[str, int]:
     ({'key': 128, 'value': 128}, {'key': 128})
     """
     narrow = check_width(config, width) * config.groups
-    return {entry: width if entry == "input" else narrow for entry in _entries(config)}
+    return {entry: width if entry == "input" else narrow for entry in config.cached}
 
 
 def cache_bytes(config: AttentionConfig, width: int, tokens: int, *, layers: int = 1, bits: int = 16) -> int:
@@ -92,9 +82,7 @@ def prefill(unit: Attention, x: torch.Tensor) -> tuple[torch.Tensor, AttentionCa
     """
     check_decodable(unit.config)
     query, key, value = unit.rows(x, x)
-    made = {"key": key, "value": value, "input": x}
-    cache = AttentionCache({entry: made[entry] for entry in dict.fromkeys(_entries(unit.config))})
-    return unit.attend(query, key, value), cache
+    return unit.attend(query, key, value), AttentionCache(unit.rows_to_cache(key, value))
 
 
 def decode(unit: Attention, x: torch.Tensor, cache: AttentionCache) -> tuple[torch.Tensor, AttentionCache]:
@@ -115,11 +103,13 @@ def decode(unit: Attention, x: torch.Tensor, cache: AttentionCache) -> tuple[tor
     if cache.tokens >= unit.tokens:
         raise ShapeError(f"the cache of {cache.tokens} tokens is full; the unit was made for {unit.tokens}")
     query, key, value = unit.rows(x, x)
-    made = {"key": key, "value": value, "input": x}
-    rows = {entry: torch.cat((old, made[entry]), 1) for entry, old in cache.rows.items()}
-    of_key, of_value = _entries(unit.config)
-    values = rows[of_value]
-    if unit.config.value == "projection" and of_value == "input":
-        values = through(unit.value_norm, through(unit.value, values))
+    new = unit.rows_to_cache(key, value)
+    rows = {entry: torch.cat((old, new[entry]), 1) for entry, old in cache.rows.items()}
+
+    def rotate(queries: torch.Tensor, keys: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        assert unit.query_rope is not None
+        assert unit.key_rope is not None
+        return unit.query_rope(queries, cache.tokens), unit.key_rope(keys)
+
     normalise = parts.normaliser(unit.config, unit.n, causal=False)
-    return unit.attend(query, rows[of_key], values, cache.tokens, normalise), AttentionCache(rows)
+    return unit.attend(query, *unit.cached_rows(rows), rotate, normalise), AttentionCache(rows)

@@ -149,6 +149,16 @@ class AttentionConfig:
         parts = ("query_transform", "key_transform", "value_transform")
         return {part: getattr(self, part) for part in parts if getattr(self, part) != "none"}
 
+    @property
+    def cached(self) -> tuple[str, str]:
+        """From which rows K and V are made when tokens are decoded with a cache: key, value or input."""
+        key = "input" if self.key == "input" else "key"
+        if self.value == "key" or self.key == "value":
+            return key, key
+        if self.value == "input" or (self.value == "projection" and key == "input"):
+            return key, "input"
+        return key, "value"
+
     def mixes_tokens(self) -> bool:
         """Whether a transform mixes tokens, so that a token depends on later ones."""
         return any(kind in MIXING for kind in self.transforms.values())

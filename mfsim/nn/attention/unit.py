@@ -8,6 +8,8 @@ that no key is copied.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import torch
 from torch import nn
 
@@ -15,6 +17,7 @@ from mfsim.errors import ShapeError, UnsupportedOpError
 from mfsim.nn.attention import parts
 from mfsim.nn.attention.config import PROJECTIONS, AttentionConfig
 from mfsim.nn.attention.fitting import check_grid, check_width
+from mfsim.nn.cached_rows import CachedRows
 from mfsim.nn.filterbank import Filterbank
 from mfsim.nn.mf_mul import MFMul
 from mfsim.nn.rope import Rope
@@ -50,6 +53,7 @@ class Attention(nn.Module):
     mf_value : the element-wise MF operator, or None
     query_transform, key_transform, value_transform, query_rope, key_rope : or None
     scores, normalise, aggregate : the two products and what stands between
+    cached : of a causal unit, a `CachedRows` for each kind of rows that decoding keeps
     hadamard, affine : in place of `output`, or None
 
     Raises
@@ -79,6 +83,8 @@ class Attention(nn.Module):
         elif config.output == "hadamard":
             self.hadamard, self.affine = parts.hadamard(config, width)
         self.output_norm = parts.norm(config, width) if self.output is not None else None
+        kept = dict.fromkeys(config.cached) if config.causal else {}
+        self.cached = nn.ModuleDict({entry: CachedRows() for entry in kept})
 
     def _make_projections(self, narrow: int) -> None:
         config, width = self.config, self.width
@@ -144,18 +150,35 @@ class Attention(nn.Module):
         """Return Q of x, and K and V of `memory`, as rows, before transforms and rotations."""
         config = self.config
         query = self._query(x)
-        value = through(self.value_norm, through(self.value, memory))
+        source = self._cached("input", memory)
+        value = through(self.value_norm, through(self.value, source))
         if config.key == "query":
             key = query if memory is x else self._query(memory)
         elif config.key == "value":
             key = value
         else:
-            key = through(self.key_norm, through(self.key, memory))
-        if config.value == "key":
-            value = key
-        elif self.mf_value is not None:
+            key = through(self.key_norm, through(self.key, source))
+        key = self._cached("key", key)
+        if config.value == "key" or config.key == "value":
+            return query, key, key
+        if self.mf_value is not None:
             value = self.mf_value(query, key)
-        return query, key, value
+        return query, key, self._cached("value", value)
+
+    def _cached(self, entry: str, rows: torch.Tensor) -> torch.Tensor:
+        return through(self.cached[entry], rows) if entry in self.cached else rows
+
+    def rows_to_cache(self, key: torch.Tensor, value: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return what of the rows of K and V, as `rows` returns them, later tokens need."""
+        made = {"key": key, "value": value, "input": key if self.config.key == "input" else value}
+        return {entry: made[entry] for entry in dict.fromkeys(self.config.cached)}
+
+    def cached_rows(self, rows: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the rows of K and V for those of a cache."""
+        key, value = (rows[entry] for entry in self.config.cached)
+        if self.config.value == "projection" and self.config.cached[1] == "input":
+            value = through(self.value_norm, through(self.value, value))
+        return key, value
 
     def _query(self, x: torch.Tensor) -> torch.Tensor:
         query = through(self.query, x)
@@ -173,10 +196,13 @@ class Attention(nn.Module):
         query: torch.Tensor,
         key: torch.Tensor,
         value: torch.Tensor,
-        start: int = 0,
-        normalise: nn.Module | None = None,
+        rotate: Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]] | None = None,
+        normalise: Callable[[torch.Tensor], torch.Tensor] | None = None,
     ) -> torch.Tensor:
-        """Return the unit's output for rows of Q, K and V; the first row of Q has the position `start`."""
+        """Return the unit's output for rows of Q, K and V, the first of which have the position 0.
+
+        For other positions `rotate` takes the place of both rotations; `normalise` that of the normaliser.
+        """
         config = self.config
         queries = through(self.query_transform, self._heads(query, config.heads))
         same = key is query and self.query_transform is None
@@ -187,8 +213,10 @@ class Attention(nn.Module):
         else:
             values = through(self.value_transform, plain if value is key else self._heads(value, config.groups))
         if self.query_rope is not None and self.key_rope is not None:
-            queries = self.query_rope(queries, start) if start else self.query_rope(queries)
-            keys = self.key_rope(keys)
+            if rotate is None:
+                queries, keys = self.query_rope(queries), self.key_rope(keys)
+            else:
+                queries, keys = rotate(queries, keys)
         weights = self._by_query(self.scores(self._by_key(queries), keys))
         weights = (self.normalise if normalise is None else normalise)(weights)
         result = self._by_query(self.aggregate(self._by_key(weights), values))

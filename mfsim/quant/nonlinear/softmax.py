@@ -92,8 +92,12 @@ class QuantSoftmax(QuantNormaliser, Softmax):
         """Return the float softmax of x."""
         return Softmax.forward(self, x)
 
-    def integers(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the codes of the weights times `y_scale`."""
+    def forward(self, x: torch.Tensor, seen: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the weights; `seen`, 0 and 1 that broadcast against x, takes the place of the causal mask."""
+        return super().forward(x) if seen is None else self.integers(self.input_quant(x), seen)
+
+    def integers(self, x: torch.Tensor, seen: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the codes of the weights times `y_scale`, each row over the entries that it sees."""
         functions: dict[str, Callable[..., torch.Tensor]] = {
             "division": softmaxes.softmax,
             "reciprocal": softmaxes.softmax_recip,
@@ -101,5 +105,5 @@ class QuantSoftmax(QuantNormaliser, Softmax):
             "log": softmaxes.softmax_log,
         }
         buffers = [self.get_buffer(name) for name in ("exp_table", *self.constants)]
-        mask = self.mask_codes if self.causal else None
+        mask = self.mask_codes if self.causal and seen is None else seen
         return functions[self.form](x, self.input_quant.scale, *buffers, self.y_scale, mask)
