@@ -1,4 +1,4 @@
-"""Normalisers and norms counted from shapes: as the integer op of a row of 8-bit codes that stands in their place.
+"""Normalisers, norms and Fourier magnitudes counted from shapes: as the integer op of rows of 8-bit codes in their place.
 
 How often an integer form adds, compares and looks up does not depend on the values, but some of its
 words and table sizes do; here they are those of 8-bit codes on 2**-6, whose tables need no clamped index.
@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from mfsim import ops
-from mfsim.derived import norms, softmax, tanh_l1
+from mfsim.derived import dft, norms, softmax, tanh_l1
 from mfsim.derived.normalisers import default_fraction
 from mfsim.formats import Format, Scale
 from mfsim.ops.op import Row, activation, constant
@@ -113,3 +113,13 @@ def shift_norm_rows(shape: tuple[int, ...], bits: int, kind: str) -> tuple[Row, 
         constant("beta", np.zeros(width, dtype=np.int64), Format(8), Scale.of(-fraction)),
     ]
     return _rows(f"shift_norm_{kind}", inputs, {"fraction": fraction, "exponents": (0,) * width}, bits)
+
+
+@functools.lru_cache(maxsize=32)
+def magnitude_rows(shape: tuple[int, ...], bits: int) -> tuple[Row, ...]:
+    """Return the rows of Fourier magnitudes over the last axis of `shape`, a power of two of at least 4."""
+    length, fraction = shape[-1], 5
+    x = activation("x", shape, WORD, Scale.of(EXPONENT))
+    guard, places = dft.defaults(length, x.range.bound, fraction, EXPONENT)
+    table = constant("cosines", np.array(dft.cosines(length, places)), scale=Scale.of(-places))
+    return _rows("dft_magnitude", [x, table], {"fraction": fraction, "guard": guard}, bits)
