@@ -17,7 +17,6 @@ RECIPES = {
     "w4a5-channel": {"weight": 4, "activation": 5, "residual": 9, "per_channel": True},
     "mixed": {"layers": {"act": {"activation": 10}, "weights": {"activation": 6}, "mix": {"activation": 9}}},
 }
-WITHOUT_INTEGERS = {"chained-vo": "needs a model of its own"}
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -32,10 +31,14 @@ def test_a_table_for_each_function(act):
     assert [node.layer for node in program.nodes if node.op == "table"] == ["act"]
 
 
-@pytest.mark.parametrize("name", [name for name in PRESETS if name not in WITHOUT_INTEGERS])
+@pytest.mark.parametrize("name", PRESETS)
 def test_every_attention_unit(name):
-    options = {"heads": {"gqa": 4}.get(name, 1 if PRESETS[name].heads == 1 else 2)}
-    assert_one_network(quantized(small_vit(attention=name, **options)), images(24, 9), references=0)
+    options = {"attention": name, "heads": {"gqa": 4}.get(name, 1 if PRESETS[name].heads == 1 else 2)}
+    if name == "chained-vo":
+        model = small_vit("min-transformer", norm="none", residual=False, **options)
+    else:
+        model = small_vit(**options)
+    assert_one_network(quantized(model), images(24, 9), references=0)
 
 
 @pytest.mark.parametrize(
