@@ -14,10 +14,10 @@ import torch
 from torch import nn
 
 from mfsim import nn as layers
+from mfsim.errors import ShapeError, UnsupportedOpError
 from mfsim.nn.wht import fit_lengths
 from mfsim.ops.op import Row
-from mfsim.shapes.fast_transforms import transform_rows
-from mfsim.shapes.functions import norm_rows, shift_norm_rows, softmax_rows, tanh_l1_rows
+from mfsim.shapes.functions import magnitude_rows, norm_rows, shift_norm_rows, softmax_rows, tanh_l1_rows
 from mfsim.shapes.primitives import bits_of, row
 from mfsim.shapes.products import product
 from mfsim.shapes.sized import Sized, count_op, sized
@@ -96,9 +96,11 @@ def _triangular_linear(layer: Any, call: Call) -> list[Row]:
 
 
 def _dft_magnitude(layer: Any, call: Call) -> list[Row]:
-    """Return the rows of a radix-2 transform; the factor that makes it orthonormal belongs to what follows."""
-    x, n = call.arguments[0], layer.length
-    return transform_rows("magnitudes", n, bits_of(x), x.numel() // n)
+    x = call.arguments[0]
+    try:
+        return list(magnitude_rows(_rows_of(x), bits_of(x)))
+    except ShapeError as error:  # a length that the op does not take
+        raise UnsupportedOpError(str(error)) from error
 
 
 def _mf_mat_mul(layer: Any, call: Call) -> list[Row]:
