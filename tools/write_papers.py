@@ -33,15 +33,15 @@ page.
 """
 
 LAYERS = """
-Units stand in three ways: as they are written (a cosine transform or a filterbank is a matrix product), *fast* (Lee's
-cosine transform, radix-2 Fourier transforms, counted while they run on numbers that count), and *folded* (the network of
-`fold_attention`, counted as the network that it is). Multiplications by learned constants, by activations and by fixed
-constants equal the closed forms in every row. Additions follow the rules of mfsim: a bias starts its accumulator, a sum
-that nothing starts begins with its first operand, every weight of a softmax is a rounded quotient.
+Units stand in three ways: as they are written (a cosine transform or a filterbank is a matrix product, Fourier
+magnitudes are the fixed-point op of the integer program), *fast* (Lee's cosine transform, radix-2 Fourier transforms,
+counted while they run on numbers that count), and *folded* (the network of `fold_attention`, counted as the network that
+it is). Multiplications by learned constants, by activations and by fixed constants are those of the closed forms where
+the column says so. Additions follow the rules of mfsim: a bias starts its accumulator, a sum that nothing starts begins
+with its first operand, every weight of a softmax is a rounded quotient.
 
-Two of these counts are of the float network and have no op of the integer program yet: symmetric scores (`symmetric`,
-`cholesky`) compute each dot product once here, while a quantized network multiplies a tensor with its own transpose
-in full, and `mfsim count` of its program says so; the zeros of a triangular matrix are multiplied there, too.
+Symmetric scores (`symmetric`, `cholesky`) are the op `gram`, which computes each dot product once. A triangular matrix is
+counted without its zeros here; a quantized network multiplies them too, and `mfsim count` of its program says so.
 """
 
 

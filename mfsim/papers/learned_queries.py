@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from mfsim.analysis.count import paper_rows
 from mfsim.analysis.listing import Cell, Listing
@@ -191,12 +192,27 @@ def two_runs(mean: str, deviation: str) -> tuple[float, float]:
     raise ValueError(f"no two runs have the mean {mean} and the deviation {deviation}")
 
 
+HEADS = (4, 3, 3)
+"""Of Mini-ViT, and of the compact ViT on both data sets."""
+
+
 def listings() -> list[Listing]:
     """Return parameters of every unit in the three models, and where the compact ViT multiplies."""
     models = (("mini-vit", CIFAR), ("compact-vit", CIFAR), ("compact-vit", TINY))
     rows: list[tuple[Cell, ...]] = [
         (name, *(parameters(model, data, attention=_fitting(name, model)) for model, data in models))
         for name in dict.fromkeys(of_paper.preset for of_paper in UNITS)
+    ]
+    combined = replace(PRESETS["qkk"], output="hadamard", hadamard_size="block")
+    rows += [
+        (
+            name,
+            *(
+                parameters(model, data, heads=heads, **options)
+                for (model, data), heads in zip(models, HEADS, strict=True)
+            ),
+        )
+        for name, options in (("qkk with hadamard-o", {"attention": combined}), ("qkv without MLP", {"mlp": "none"}))
     ]
     columns = ("unit", "mini_vit", "compact_vit_cifar10", "compact_vit_tiny_imagenet")
     return [Listing("vision_transformer_parameters", columns, tuple(rows)), *_multiplied()]

@@ -21,6 +21,12 @@ WHY: dict[tuple[str, str], str] = {
     ("normaliser", "shift"): (
         "rounding doubles every numerator and every row sum; the factor 1 / sqrt(n) lies in the table and shifts nothing"
     ),
+    ("transforms", "addsub"): "each turned bin, each root and each real bin of the fixed-point transform is rounded",
+    ("transforms", "shift"): "guard bits of the fixed-point transform, and its roundings",
+    (
+        "transforms",
+        "mul fixed",
+    ): "the two real bins take sqrt(1/2) each, as log2 n is odd; other bins take it under the root",
     ("normaliser", "select"): "a step of a maximum is a comparison and a selection",
     ("normaliser", "neg"): "the quotient of magnitudes gets its sign back",
     ("mf value", "neg"): "Q and K keep grids of their own: each part is negated by a sign before the one addition",

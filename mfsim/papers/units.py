@@ -1,7 +1,7 @@
 """The attention units of the papers, each in the ways it can be computed, and their counts by part.
 
-A transform may be counted as the module is written (a matrix product), by a fast algorithm that runs on
-counting numbers (`mfsim/shapes/fast_transforms.py`), or not at all where it folds into W_O: then the
+A transform may be counted as the module is written (a matrix product; for Fourier magnitudes the
+fixed-point op of the integer program), by a fast algorithm that runs on counting numbers (`mfsim/shapes/fast_transforms.py`), or not at all where it folds into W_O: then the
 folded network is counted as the network that it is.
 """
 
@@ -54,7 +54,7 @@ UNITS = (
     *(Unit("learned-queries", name) for name in ("qkv", "qkk", "qk-dctk")),
     *(Unit("learned-queries", "qk-dctk", way) for way in ("fast", "folded")),
     *(Unit("learned-queries", "qk-whtk", way) for way in ("written", "folded")),
-    Unit("learned-queries", "qk-dftk", "fast"),
+    *(Unit("learned-queries", "qk-dftk", way) for way in ("fast", "written")),
     *(Unit("learned-queries", name) for name in ("qk-mfqk", "qk-mfqk-ef")),
     *(
         Unit("learned-queries", name, way)

@@ -75,6 +75,8 @@ def test_parameters_of_the_vision_transformers(found):
     assert by_unit["qk-dftk"] == by_unit["qk-mfqk"] == by_unit["qkk"] == (480_138, 2_471_242, 2_535_560)
     assert by_unit["qvv3"] == (496_522, 2_544_970, 2_609_288)
     assert by_unit["hadamard-o"] == (481_162, 2_473_546, 2_537_864)
+    assert by_unit["qkk with hadamard-o"] == (415_114, 2_251_210, 2_315_528)
+    assert by_unit["qkv without MLP"] == (281_482, 916_042, 980_360)
     assert by_unit["wqk-novo"] == (348_042, 2_026_570, 2_090_888)
     assert by_unit["sq-sk-sk"] == (480_634, 2_471_800, 2_536_118)
 
