@@ -18,6 +18,7 @@ from mfsim.errors import ExportError
 from mfsim.nn import WHT, SoftThreshold
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.embedding import QuantEmbedding
+from mfsim.quant.gram import QuantGram
 from mfsim.quant.layers import (
     QuantAdderConv2d,
     QuantAdderLinear,
@@ -106,6 +107,7 @@ NODES_OF = {
     QuantMFMul: ("MFMul",),
     QuantMul: ("Mul",),
     QuantEmbedding: ("Gather",),
+    QuantGram: ("Gram", "MatMul"),
     QuantRope: ("Mul",),
     QuantTokenEmbedding: ("Add",),
     QuantTable: ("Table",),

@@ -32,7 +32,7 @@ MULTIPLICATIONS = ("mul", "div", "sqrt")
 RULES = ("full", "paper")
 """The counting rules of `count`."""
 
-PAPER_OPS = ("matmul", "conv2d")
+PAPER_OPS = ("matmul", "conv2d", "gram")
 """The ops whose multiplications the rule `paper` counts."""
 
 

@@ -12,6 +12,7 @@ from mfsim.nn.csd_gain import CsdGain
 from mfsim.nn.dct import DCT
 from mfsim.nn.dft_magnitude import DFTMagnitude
 from mfsim.nn.filterbank import Filterbank
+from mfsim.nn.gram import Gram
 from mfsim.nn.mat_mul import MatMul, MFMatMul
 from mfsim.nn.mf_conv2d import MFConv2d
 from mfsim.nn.mf_matmul import MFLinear
@@ -48,6 +49,7 @@ __all__ = [
     "DFTMagnitude",
     "Filterbank",
     "GlobalAvgPool2d",
+    "Gram",
     "LayerNorm",
     "MFConv2d",
     "MFLinear",

@@ -250,6 +250,7 @@ KINDS: dict[str, Kind] = {
     "QuantDCT": DENSE,
     "QuantEmbedding": Kind(_table_facts, _table_options, _table_words),
     "QuantFilterbank": WHOLE,
+    "QuantGram": Kind(no_facts, _activation_options, _quantizer_called("input_quant")),
     "QuantHardtanh": Kind(_clip_facts, _clip_options, _clip_words),
     "QuantLinear": DENSE,
     "QuantMFConv2d": MF,

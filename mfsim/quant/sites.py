@@ -4,9 +4,9 @@ A quantized layer stands at the path of the float one. Weights, WHT, soft thresh
 functions, embeddings and layers of two activations get quantizers; everything that is exact on codes (ReLU, max pooling, layout, padding, additions) stays
 as it is, and anything else is refused by name, so that nothing is left out in silence. A layer that
 stays gets a quantizer behind it if the recipe names it: a residual addition needs one scale for all
-channels, which neither weights by channel nor a `Shift` leave. `CachedRows` always get one. A `WHTLayer` has one quantizer at its
-entry, which transform and residual share, one in front of its product, and one in front of the
-inverse transform.
+channels, which neither weights by channel nor a `Shift` leave. `CachedRows` always get one. A
+`WHTLayer` has one quantizer at its entry, which transform and residual share, one in front of its
+product, and one in front of the inverse transform.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from mfsim.nn import (
     CachedRows,
     CsdGain,
     GlobalAvgPool2d,
+    Gram,
     Rope,
     Scaling,
     Shift,
@@ -36,6 +37,7 @@ from mfsim.nn import (
 )
 from mfsim.quant.embedding import QuantEmbedding
 from mfsim.quant.fold import BATCH_NORMS, replace_module
+from mfsim.quant.gram import QuantGram
 from mfsim.quant.layers import PRODUCTS, Words
 from mfsim.quant.nonlinear import NONLINEAR
 from mfsim.quant.observe import RESULT, Place
@@ -65,6 +67,7 @@ EXACT = (
 """Layers that are exact on codes and stay as they are."""
 OTHERS: dict[str, Callable[..., nn.Module]] = {
     "QuantEmbedding": QuantEmbedding,
+    "QuantGram": QuantGram,
     "QuantHardtanh": QuantHardtanh,
     "QuantRope": QuantRope,
     "QuantShiftAffine": QuantShiftAffine,
@@ -76,7 +79,7 @@ OTHERS: dict[str, Callable[..., nn.Module]] = {
 }
 """What makes the quantized layers that are no products with weights, by the kind of their site."""
 CONTAINERS = (nn.ModuleDict, nn.ModuleList, nn.Sequential)
-KNOWN = (*STRUCTURED, nn.Embedding, Rope, TokenEmbedding, *PAIRS, *NONLINEAR)
+KNOWN = (*STRUCTURED, nn.Embedding, Gram, Rope, TokenEmbedding, *PAIRS, *NONLINEAR)
 INPUT = {"input_quant": 0}
 PORTS: dict[str, Mapping[str, int]] = {
     "ActivationQuant": {"": 0},
@@ -147,6 +150,8 @@ def quantized_kind(path: str, layer: nn.Module, around: WHTLayer | None, named: 
         return STRUCTURED[type(layer)].__name__
     if isinstance(layer, nn.Embedding):
         return "QuantEmbedding"
+    if isinstance(layer, Gram):
+        return "QuantGram"
     if isinstance(layer, Rope):
         return "QuantRope"
     if isinstance(layer, TokenEmbedding):

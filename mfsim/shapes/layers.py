@@ -71,16 +71,20 @@ def _conv2d(op: str, options: Callable[[Any], dict[str, Any]] = _no_options) -> 
 
 
 def _mat_mul(layer: Any, call: Call) -> list[Row]:
-    """Return the rows of a product; of a tensor with its own transpose (a Gram matrix) one triangle is computed."""
     a, b = call.arguments[:2]
-    if not (layer.transpose_b and a is b):
-        right = b.transpose(-1, -2) if layer.transpose_b else b
-        return product(call, a, right)
+    return product(call, a, b.transpose(-1, -2) if layer.transpose_b else b)
+
+
+def _gram(layer: Any, call: Call) -> list[Row]:
+    """Return the rows of one triangle of products of rows with each other; of all products with other rows."""
+    a, b = (call.arguments * 2)[:2]
+    if a is not b:
+        return product(call, a, b.transpose(-1, -2))
     bits, (n, length) = bits_of(a), a.shape[-2:]
     sums = a.numel() // max(n * length, 1) * (n * (n + 1) // 2)
     by = call.source(a)
     return [
-        replace(r, op="matmul") for r in (row("mul", bits, sums * length, by), row("addsub", bits, sums * (length - 1)))
+        replace(r, op="gram") for r in (row("mul", bits, sums * length, by), row("addsub", bits, sums * (length - 1)))
     ]
 
 
@@ -196,6 +200,7 @@ LAYERS: dict[type[nn.Module], LayerRule] = {
     layers.MinConv2d: _conv2d("min_conv2d"),
     layers.ShiftLinear: _linear("shift_matmul"),
     layers.ShiftConv2d: _conv2d("shift_conv2d"),
+    layers.Gram: _gram,
     layers.MatMul: _mat_mul,
     layers.MFMatMul: _mf_mat_mul,
     layers.MFMul: _mf_mul,

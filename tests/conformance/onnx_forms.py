@@ -123,6 +123,10 @@ def _csd_gain(form, node, tensors):
     return form.add("CsdGain", [form.input(0), form.constant(gain)], MFSIM, digits=node.attributes["digits"])
 
 
+def _gram(form, node, tensors):
+    return form.add("Gram", _inputs(form), MFSIM)
+
+
 def _pad(form, node, tensors):
     if tensors[0].scale.axis is not None and node.attributes["value"]:
         return "no values by channel"
@@ -266,6 +270,7 @@ FORMS = {
     "csd_gain": _csd_gain,
     "embedding": _embedding,
     "flatten": _plain("Flatten"),
+    "gram": _gram,
     "layer_norm": _root_norm("LayerNorm"),
     "layer_norm_recip": _root_norm("LayerNormRecip"),
     "matmul": _product("MatMul", ""),

@@ -16,6 +16,7 @@ from mfsim import ops
 from mfsim.export.exactness import largest_sum
 from mfsim.nn import aligned, functional, power_weights
 from mfsim.nn.csd_gain import csd_gain
+from mfsim.nn.gram import gram
 from mfsim.nn.integer import norms
 from mfsim.nn.signs import hard_sign
 from mfsim.quant.quantizers import ActivationQuant
@@ -163,6 +164,7 @@ FORMS = {
     "csd_gain": _csd_gain,
     "embedding": lambda a, tensors, x, rows: rows[x.long()],
     "flatten": lambda a, tensors, x: x.flatten(1) if x.ndim > 1 else "no axis to flatten",
+    "gram": lambda a, tensors, x: gram(x),
     "layer_norm": _root_norm(norms.layer_norm),
     "layer_norm_recip": _root_norm(norms.layer_norm),
     "matmul": lambda a, tensors, x, w, *bias: _biased(x @ w, bias),

@@ -7,16 +7,16 @@ import torch
 from torch import nn
 
 from mfsim.errors import CountError
-from mfsim.nn import DFTMagnitude, MatMul, TriangularLinear
+from mfsim.nn import DFTMagnitude, Gram, MatMul, TriangularLinear
 from mfsim.shapes import Input, count_module
 
 
-class Gram(nn.Module):
-    """x x^T by one product."""
+class Scores(nn.Module):
+    """Products of the rows of x with each other, or with a copy of them."""
 
-    def __init__(self, copied):
+    def __init__(self, product, copied):
         super().__init__()
-        self.product, self.copied = MatMul(transpose_b=True), copied
+        self.product, self.copied = product, copied
 
     def forward(self, x):
         return self.product(x, x.clone() if self.copied else x)
@@ -28,11 +28,18 @@ def counts(module, *shape):
 
 
 def test_of_a_product_of_a_tensor_with_itself_one_triangle_is_computed():
-    assert counts(Gram(False), 3, 7, 5) == {"learned": 0, "activation": 3 * 28 * 5, "fixed": 0, "addsub": 3 * 28 * 4}
+    assert counts(Scores(Gram(), False), 3, 7, 5) == {
+        "learned": 0,
+        "activation": 3 * 28 * 5,
+        "fixed": 0,
+        "addsub": 3 * 28 * 4,
+    }
 
 
 def test_of_a_product_with_another_tensor_everything_is_computed():
-    assert counts(Gram(True), 3, 7, 5) == {"learned": 0, "activation": 3 * 49 * 5, "fixed": 0, "addsub": 3 * 49 * 4}
+    full = {"learned": 0, "activation": 3 * 49 * 5, "fixed": 0, "addsub": 3 * 49 * 4}
+    assert counts(Scores(Gram(), True), 3, 7, 5) == full
+    assert counts(Scores(MatMul(transpose_b=True), False), 3, 7, 5) == full
 
 
 def test_a_triangle_has_half_the_products():

@@ -10,6 +10,7 @@ from mfsim.nn.attention.config import AttentionConfig
 from mfsim.nn.dct import DCT
 from mfsim.nn.dft_magnitude import DFTMagnitude
 from mfsim.nn.filterbank import Filterbank
+from mfsim.nn.gram import Gram
 from mfsim.nn.mat_mul import MatMul, MFMatMul
 from mfsim.nn.projections import make_conv2d, make_linear
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
@@ -67,8 +68,16 @@ def transform(config: AttentionConfig, kind: str, heads: int, n: int, grid: tupl
     return None
 
 
+def symmetric(config: AttentionConfig) -> bool:
+    """Whether queries and keys of one sequence are one tensor."""
+    transformed = config.query_transform != "none" or config.key_transform != "none"
+    return config.key == "query" and not transformed and not config.rope
+
+
 def product(config: AttentionConfig, kind: str, transpose_b: bool) -> nn.Module:
-    """Return the product of two activations."""
+    """Return the product of two activations; of scores whose queries are the keys too, one that computes half."""
+    if kind == "dot" and transpose_b and symmetric(config):
+        return Gram()
     if kind == "dot":
         return MatMul(transpose_b=transpose_b)
     return MFMatMul(**config.mf_options, transpose_b=transpose_b)
