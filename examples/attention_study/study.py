@@ -47,6 +47,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     for name in CHANGES:
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, help=f"instead of the preset's {name}")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("studies/attention"))
+    parser.add_argument("--tables", action="store_true", help="compute nothing: write the tables of what is finished")
     parser.add_argument("--docs", type=pathlib.Path, help="a page whose tables are made anew at the end")
     options = parser.parse_args(given)
     for unit in options.units:
@@ -59,15 +60,26 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def study(options: argparse.Namespace, command: str) -> dict[str, Any]:
+def command(given: Sequence[str]) -> str:
+    """Return the command that computes what `given` asks for."""
+    about_tables = ("--tables", "--docs")
+    words = [
+        word
+        for word, before in zip(given, ["", *given], strict=False)
+        if word not in about_tables and before != "--docs"
+    ]
+    return shlex.join(["python", "examples/attention_study/study.py", *words])
+
+
+def study(options: argparse.Namespace, shown: str) -> dict[str, Any]:
     """Compute the points that are missing, seed by seed, and return the content of study.json."""
     changes = {name: getattr(options, name) for name in CHANGES if getattr(options, name) is not None}
     setup = point.Setup.of(options.preset, options.data, changes)
     folder = SweepFolder(options.out)
     keys = {(seed, unit): setup.key(unit, seed) for seed in range(options.seeds) for unit in options.units}
-    content = report(folder, keys, setup, options, command)
+    content = report(folder, keys, setup, options, shown)
     for number, ((seed, unit), key) in enumerate(keys.items(), start=1):
-        if folder.read(key) is None:
+        if folder.read(key) is None and not options.tables:
             figures = point.compute(point.same(unit, setup.options), setup, seed)
             folder.write(key, {"unit": unit, "data": options.data, "seed": seed, **figures})
             integer = "none" if figures["integer"] is None else f"{figures['integer']:.2%}"
@@ -76,7 +88,7 @@ def study(options: argparse.Namespace, command: str) -> dict[str, Any]:
                 f"{figures['seconds']:.0f} s",
                 flush=True,
             )
-            content = report(folder, keys, setup, options, command)
+            content = report(folder, keys, setup, options, shown)
     return content
 
 
@@ -85,7 +97,7 @@ def report(
     keys: dict[tuple[int, str], str],
     setup: point.Setup,
     options: argparse.Namespace,
-    command: str,
+    shown: str,
 ) -> dict[str, Any]:
     """Write the tables of the finished points; return the content of study.json."""
     rows, finished = [], 0
@@ -108,7 +120,7 @@ def report(
         "finished": finished,
         "date": datetime.date.today().isoformat(),
         "tools": tool_versions(),
-        "command": command,
+        "command": shown,
     }
     table.write(folder.path, about, rows)
     return about | {"rows": rows}
@@ -118,8 +130,7 @@ def main(given: Sequence[str]) -> None:
     """Run the study as `given` says; print its table."""
     options = arguments(given)
     torch.set_num_threads(1)
-    command = shlex.join(["python", "examples/attention_study/study.py", *given])
-    content = study(options, command)
+    content = study(options, command(given))
     print(table.markdown(content["rows"]))
     if options.docs is not None:
         folder = options.docs.with_suffix("")

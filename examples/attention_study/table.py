@@ -16,7 +16,7 @@ CLASSES = ("learned", "activation", "fixed", "div", "sqrt")
 """Multiplications by what, and the two that count as such."""
 COLUMNS = (
     "data", "unit", "seeds", "parameters", "float_mean", "float_deviation", "integer_mean", "integer_deviation",
-    "operations", *CLASSES, "multiplication_free", "differences", "note",
+    "operations", *CLASSES, "multiplication_free", "compared", "differences", "note",
 )  # fmt: skip
 HEAD = (
     "| unit | parameters | float | 8-bit integer | operations | by learned | by activations | by fixed | div | sqrt |\n"
@@ -44,6 +44,7 @@ def row(data: str, unit: str, points: Sequence[Mapping[str, Any]], note: str = "
         "operations": counted.get("operations"),
         **{name: counted["multiplications"][name] if counted else None for name in CLASSES},
         "multiplication_free": all(point["multiplication_free"] for point in with_integers) if counted else None,
+        "compared": sum(point["compared"] for point in with_integers) if counted else None,
         "differences": sum(point["differences"] for point in with_integers) if counted else None,
         "note": note or first.get("reason", ""),
     }
@@ -97,12 +98,24 @@ def section(study: Mapping[str, Any]) -> str:
         f"{', '.join(f'{name} {version}' for name, version in study['tools'].items())}:\n\n"
         f"```sh\n{study['command']}\n```\n\n{markdown(study['rows'])}"
     )
-    notes = [f"`{found['unit']}`: {found['note']}." for found in study["rows"] if found["note"]]
-    fewer = {found["seeds"] for found in study["rows"]}
-    if fewer:
-        seeds = str(max(fewer)) if len(fewer) == 1 else f"{min(fewer)} to {max(fewer)}"
-        notes.insert(0, f"Seeds for each unit: {seeds}.")
-    return text + "\n" + " ".join(notes) + "\n"
+    return text + "\n" + " ".join(remarks(study["rows"])) + "\n"
+
+
+def remarks(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return sentences on the rows of one data set: seeds, the largest loss, differences, notes."""
+    seeds = sorted({found["seeds"] for found in rows})
+    sentences = [f"Seeds for each unit: {seeds[0]}" + (f" to {seeds[-1]}." if len(seeds) > 1 else ".")] if seeds else []
+    compared = [found for found in rows if found["compared"] is not None and not found["note"]]
+    if compared:
+        worst = max(compared, key=lambda found: float(found["float_mean"] - found["integer_mean"]))
+        sentences += [
+            f"Largest loss from float to 8-bit integers: {100 * (worst['float_mean'] - worst['integer_mean']):.2f} points "
+            f"(`{worst['unit']}`).",
+            f"Images whose output codes were compared between the quantized torch network and the simulator: "
+            f"{sum(found['compared'] for found in compared):,}, with {sum(found['differences'] for found in compared):,} "
+            "that differ.",
+        ]
+    return sentences + [f"`{found['unit']}`: {found['note']}." for found in rows if found["note"]]
 
 
 def renew(page: pathlib.Path, folder: pathlib.Path) -> str:

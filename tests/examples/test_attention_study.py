@@ -26,6 +26,12 @@ def point():
 
 
 @pytest.fixture(scope="module")
+def study():
+    """Return the module of the study that is started."""
+    return _imported("study")
+
+
+@pytest.fixture(scope="module")
 def table():
     """Return the module of the study that writes tables."""
     return _imported("table")
@@ -47,11 +53,13 @@ def test_a_study_is_resumed_and_leaves_tables(tmp_path):
     assert len(files) == 1
     again = run(command, tmp_path)
     assert "[1/1]" not in again, "a finished point was computed again"
+    other = run([*command, "--seeds", "2", "--tables"], tmp_path)
+    assert other == again, "`--tables` computes nothing"
     assert again.strip() in first
     assert {path.name: path.read_bytes() for path in (tmp_path / "found" / "points").iterdir()} == files
     study = json.loads((tmp_path / "found" / "study.json").read_text())
     (row,) = study["rows"]
-    assert (study["asked"], study["finished"], row["unit"], row["seeds"]) == (1, 1, "qkv", 1)
+    assert (study["asked"], study["finished"], row["unit"], row["seeds"]) == (2, 1, "qkv", 1)
     assert study["images"] == {"train": 100, "validation": 32, "test": 40}
     assert row["differences"] == 0
     assert row["learned"] > 0 < row["activation"]
@@ -116,8 +124,8 @@ def test_cifar10_is_looked_for_in_the_current_folder(point, tmp_path, monkeypatc
 def test_a_row_has_mean_and_sample_deviation_and_a_unit_without_integers_has_none(table):
     counts = {"multiplications": dict.fromkeys(table.CLASSES, 3), "operations": 1234, "multiplication_free": False}
     points = [
-        {"parameters": 5000, "float": 0.5, "integer": 0.25, "differences": 0, **counts},
-        {"parameters": 5000, "float": 0.75, "integer": 0.5, "differences": 1, **counts},
+        {"parameters": 5000, "float": 0.5, "integer": 0.25, "compared": 9, "differences": 0, **counts},
+        {"parameters": 5000, "float": 0.75, "integer": 0.5, "compared": 9, "differences": 1, **counts},
     ]
     row = table.row("digits", "qkv", points)
     assert (row["float_mean"], row["integer_mean"], row["differences"]) == (0.625, 0.375, 1)
@@ -128,6 +136,37 @@ def test_a_row_has_mean_and_sample_deviation_and_a_unit_without_integers_has_non
         "| `qkv` | 5,000 | 62.50 ± 17.68 | 37.50 ± 17.68 | 1,234 | 3 | 3 | 3 | 3 | 3 |",
         "| `qk-dftk` | 7 | 100.00 | none |  |  |  |  |  |  |",
     ]
+
+
+def test_remarks_name_the_largest_loss(table):
+    rows = [
+        {"unit": "a", "seeds": 1, "float_mean": 0.9, "integer_mean": 0.88, "compared": 5, "differences": 0, "note": ""},
+        {"unit": "b", "seeds": 3, "float_mean": 0.9, "integer_mean": 0.8, "compared": 5, "differences": 2, "note": ""},
+        {
+            "unit": "c",
+            "seeds": 3,
+            "float_mean": 0.9,
+            "integer_mean": None,
+            "compared": None,
+            "differences": None,
+            "note": "x",
+        },
+    ]
+    assert table.remarks(rows) == [
+        "Seeds for each unit: 1 to 3.",
+        "Largest loss from float to 8-bit integers: 10.00 points (`b`).",
+        "Images whose output codes were compared between the quantized torch network and the simulator: 10, with 2 that differ.",
+        "`c`: x.",
+    ]
+
+
+def test_the_command_that_is_shown_computes_and_writes_no_page(study):
+    given = ["--data", "digits", "--tables", "--docs", "docs/page.md", "--units", "qkv"]
+    assert study.command(given) == "python examples/attention_study/study.py --data digits --units qkv"
+
+
+def test_the_page_has_the_tables_of_its_studies(table):
+    assert table.renew(PAGE, PAGE.with_suffix("")) == PAGE.read_text()
 
 
 def test_a_page_without_marks_is_refused(table, tmp_path):
