@@ -11,6 +11,7 @@ import types
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mfsim.quant.decoding import decoder_step
     from mfsim.quant.finetune import finetune
     from mfsim.quant.fold import fold
     from mfsim.quant.quantize import quantize
@@ -22,6 +23,7 @@ _HOME = {
     "LayerRecipe": "recipe",
     "QuantizedNetwork": "transforms",
     "Recipe": "recipe",
+    "decoder_step": "decoding",
     "finetune": "finetune",
     "fold": "fold",
     "load": "store",
@@ -29,7 +31,7 @@ _HOME = {
     "save": "store",
 }
 
-__all__ = ["LayerRecipe", "QuantizedNetwork", "Recipe", "finetune", "fold", "load", "quantize", "save"]
+__all__ = ["LayerRecipe", "QuantizedNetwork", "Recipe", "decoder_step", "finetune", "fold", "load", "quantize", "save"]
 
 
 class _Package(types.ModuleType):

@@ -142,9 +142,13 @@ def decoder_step(network: QuantizedNetwork) -> QuantizedNetwork:
     ShapeError
         If sequences have one token, or it was calibrated on sequences of other lengths than its context.
     """
-    if not isinstance(network, QuantizedNetwork) or not isinstance(network.model, Decoder):
-        inner = network.model if isinstance(network, QuantizedNetwork) else network
-        raise UnsupportedOpError(f"a step with a cache needs a quantized Decoder, not {type(inner).__name__}")
+    if not isinstance(network, QuantizedNetwork):
+        raise UnsupportedOpError(
+            f"a step with a cache needs a quantized Decoder, and this {type(network).__name__} is not quantized; "
+            "call quantize first"
+        )
+    if not isinstance(network.model, Decoder):
+        raise UnsupportedOpError(f"a step with a cache needs a quantized Decoder, not {type(network.model).__name__}")
     step = DecoderStep(network.model)
     (logits,) = network.output_quant
     assert isinstance(logits, ActivationQuant)

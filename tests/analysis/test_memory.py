@@ -10,6 +10,7 @@ from mfsim.analysis import memory
 from mfsim.builder import ProgramBuilder
 from mfsim.formats import Format, Scale
 from tests.analysis.programs import mixed, residual
+from tests.programs_with_caches import remembering
 
 
 def test_peak_of_a_residual_network_is_at_the_sum():
@@ -106,3 +107,21 @@ def test_json_has_the_totals(tmp_path):
     content = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert content["memory_totals"]["peak_activation_bytes"] == 58
     assert len(report.write_csv(tmp_path)) == 5
+
+
+def test_caches_are_counted_apart():
+    """The cache: 3 rows of 2 codes of s4, 24 bits; the row of a token takes one byte. Ids take u2, positions u2."""
+    report = memory(remembering())
+    assert [(t.tensor, t.kind, t.total_bits) for t in report.tensors if t.kind == "cache"] == [("cache", "cache", 24)]
+    assert (report.total_bytes("cache"), report.cache.bytes_per_token, report.cache.rows) == (3, 1, 3)
+    assert report.summary()["cache_bytes_per_token"] == 1
+    assert report.summary()["cache_tokens"] == 3
+    assert all("cache" not in live for *_, live in report.schedule)
+    assert report.by_layer()[0][-1] == 3
+
+
+def test_programs_without_caches_say_nothing_of_them():
+    report = memory(mixed())
+    assert report.cache is None
+    assert report.total_bytes("cache") == 0
+    assert "cache_tokens" not in report.summary()
