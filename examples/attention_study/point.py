@@ -25,7 +25,7 @@ from mfsim.data import Dataset, Split
 from mfsim.errors import CountError, DataError, UnsupportedOpError
 from mfsim.export.exporter import quantized_model
 from mfsim.nn import models
-from mfsim.nn.attention import PRESETS
+from mfsim.nn.attention import PRESETS, AttentionConfig
 from mfsim.parity import codes_of
 from mfsim.quant import Recipe
 from mfsim.simulate import quantize_input, simulate
@@ -38,6 +38,9 @@ MF_VIT = "mf-vit"
 UNITS = (*PRESETS, MF_VIT)
 SAME = {"qvv2": "qkk", "hadamard-o-pad": "hadamard-o", "hadamard-o-block": "hadamard-o"}
 """Units that are the same network as another one, at a width that is a power of two, fresh weights included."""
+CHANGED = {"mf-aggregate": replace(PRESETS["mf-aggregate"], sign_zero=1)}
+"""Units that differ from their preset. MF(A, V) takes the whole of a value by the sign of its weight: softmax weights,
+all positive in float, that round to 0 must keep that sign. (Under a causal mask, hidden weights must be 0 with sign 0.)"""
 COMPARED = 1000
 """Test images whose codes are compared between the quantized torch network and the simulator."""
 CALIBRATION = 512
@@ -124,7 +127,8 @@ class Setup:
     def key(self, unit: str, seed: int) -> str:
         """Return the sha256 of all that a person chooses for a point, of its images and of the packages."""
         unit = same(unit, self.options)
-        config = asdict(PRESETS[unit]) if unit in PRESETS else {}
+        config = asdict(CHANGED.get(unit, PRESETS[unit])) if unit in PRESETS else {}
+        config = {name: value for name, value in config.items() if value != getattr(AttentionConfig, name)}
         tools = {name: version for name, version in tool_versions().items() if name != "onnxruntime"}
         content = [unit, config, self.model, self.options, self.training.settings(unit), self.digest, seed, tools]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -158,7 +162,7 @@ def network(unit: str, setup: Setup, seed: int) -> nn.Module:
     elif unit == "chained-vo":
         name, options = "min-transformer", options | {"norm": "none", "residual": False}
     if unit != MF_VIT:
-        options["attention"] = unit
+        options["attention"] = CHANGED.get(unit, unit)
     return models.create(name, setup.dataset.input_shape, setup.dataset.classes, seed=seed, **options)
 
 

@@ -104,6 +104,11 @@ def test_every_unit_has_a_network_that_takes_both_data_sets(point):
             assert point.network(unit, setup, 0).eval()(torch.zeros(2, *shape)).shape == (2, 10)
 
 
+def test_weights_that_round_to_zero_keep_their_sign_in_mf_aggregate(point):
+    setup = point.Setup.of("reduced", "digits", {"width": 16, "depth": 1})
+    assert point.network("mf-aggregate", setup, 0).blocks[0].attention.aggregate.sign_zero == 1
+
+
 def test_units_have_their_own_rates(point):
     training = point.Training(1, 1, {"": (1.0, 2.0), "mf-vit": (3.0, 4.0)}, 8, 0.0, 0.0, 0.0)
     assert training.settings("qkv")["rates"] == (1.0, 2.0)
