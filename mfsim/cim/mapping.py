@@ -149,23 +149,34 @@ def _transform(node: Node, program: Program, array: Array) -> Placed:
     (x,) = program.inputs_of(node)
     parts, behind = [], []
     most = 1 << (min(array.terms, array.sums).bit_length() - 1)
-    word = x.format
+    low, high = x.format.lo, x.format.hi
     for axis, n in _lengths(node, program):
         if n == 1:
             continue
         m = min(n, most)
         name = f"transform along axis {axis}"
         product = Product(x.sample_size // m, m, m)
-        driven = word_digits(word, array.input_bits, array.lines == "signed")
-        part, more = place(_where(node), name, product, driven, Digits(1, signed=True), array)
+        part, more = place(_where(node), name, product, _driven(low, high, array), Digits(1, signed=True), array)
         parts.append(part)
         behind += more
         for stage in range(m.bit_length() - 1, n.bit_length() - 1):
-            behind.append(
-                Outside(node.layer, node.name, name, "butterflies", "addsub", word.bits + stage, x.sample_size)
-            )
-        word = replace(word, bits=word.bits + n.bit_length() - 1)
+            bits = Format.of_range(*_sums(low, high, 1 << stage)).bits
+            behind.append(Outside(node.layer, node.name, name, "butterflies", "addsub", bits, x.sample_size))
+        low, high = _sums(low, high, n)
     return parts, behind
+
+
+def _driven(low: int, high: int, array: Array) -> Digits:
+    """Return the digits of codes in low..high; lines with signs take those of the magnitude."""
+    if array.lines == "signed" and low < 0:
+        return replace(word_digits(Format.of_range(0, max(-low, high)), array.input_bits), signed=True)
+    return word_digits(Format.of_range(low, high), array.input_bits)
+
+
+def _sums(low: int, high: int, n: int) -> tuple[int, int]:
+    """Return the range of a transform of n codes in low..high: one row adds all, the others subtract one half."""
+    half = n // 2 * (high - low)
+    return min(n * low, -half), max(n * high, half)
 
 
 def _where(node: Node) -> tuple[str, str, str]:

@@ -158,6 +158,24 @@ def test_transform_of_planes_on_signed_lines():
     assert report.nodes[0].utilisation == 2 * 16 / (2 * 256)
 
 
+def test_transform_of_unsigned_planes():
+    """Two-dimensional H_4 x H_4 of u8 on an array of H_2: the codes 0..255 have no sign, their sums have one.
+
+    Along rows 8 planes drive 8 blocks of 2: 64 activations. A sum of 2 is in -255..510, s10, the operand of the
+    one stage of butterflies; one of 4 in -510..1020, s11. Along columns unsigned lines take its 11 planes, 88
+    activations, and signed ones the 10 of its magnitude, 80. Sums of 2 of them are in -1530..2040, s12.
+    """
+    from mfsim.builder import ProgramBuilder
+    from mfsim.formats import Format
+
+    builder = ProgramBuilder()
+    program = builder.finish([builder.node("wht", [builder.input("x", (4, 4), Format(8, False))], {"dims": 2})])
+    for lines, planes in (("unsigned", 11), ("signed", 10)):
+        report = map_program(program, Array(rows=2, columns=2, stores="wht", lines=lines))
+        assert [(part.steps, part.activations) for part in report.parts] == [(8, 64), (planes, 8 * planes)]
+        assert [row.bits for row in report.outside if row.what == "butterflies"] == [10, 12]
+
+
 def test_dense_product_with_wider_digits():
     """5 terms, 3 outputs, x u5, w s7, on 64 x 64 with 2-bit cells and 3-bit lines.
 
