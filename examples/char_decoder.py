@@ -24,7 +24,7 @@ from mfsim.quant import Recipe, decoder_step, fold, quantize
 from mfsim.simulate import Decoding, quantize_input, simulate
 
 CONTEXT, BATCH = 32, 32
-NUMBERS = "zero one two three four five six seven eight".split()
+NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"]
 
 
 def sentences() -> list[str]:

@@ -115,7 +115,7 @@ def float_weights(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]
 def _derived_inputs(graph: onnx.GraphProto) -> Iterator[tuple[onnx.NodeProto, int, str, str]]:
     """Yield (node, number of the input, layer, name) for every constant that is derived from scales."""
     for node in graph.node:
-        roles = ROLES.get(node.op_type, ())
+        roles = ROLES.get(node.op_type.removeprefix("Masked"), ())
         if node.domain == MFSIM and "x_scale" in roles:
             for k, name in enumerate(roles):
                 if name and name not in PARAMETERS_OF_NORMS:
@@ -198,8 +198,8 @@ def _products(graph: onnx.GraphProto, quantizer: onnx.NodeProto) -> list[onnx.No
 
 
 def _put_entrance(graph: onnx.GraphProto, k: int, word: Word) -> None:
-    """Insert the quantizer of input `k` in front of everything."""
-    value = graph.input[k].name
+    """Insert the quantizer of input `k` of those that are no integers in front of everything."""
+    value = [v.name for v in graph.input if v.type.tensor_type.elem_type == onnx.TensorProto.FLOAT][k]
     name = end_name(f"{ENTRANCE}{k}", len(graph.input))
     rename(graph, value, name)
     parameters = [f"{name}.{role}" for role in PARAMETERS[1:]]

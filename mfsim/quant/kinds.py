@@ -247,6 +247,7 @@ KINDS: dict[str, Kind] = {
     "QuantAdderLinear": JOINED,
     "QuantAffine": WHOLE,
     "QuantConv2d": DENSE,
+    "QuantCachedRows": Kind(no_facts, _activation_options, _quantizer_called("result_quant")),
     "QuantDCT": DENSE,
     "QuantEmbedding": Kind(_table_facts, _table_options, _table_words),
     "QuantFilterbank": WHOLE,

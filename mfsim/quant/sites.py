@@ -67,6 +67,7 @@ EXACT = (
 """Layers that are exact on codes and stay as they are."""
 OTHERS: dict[str, Callable[..., nn.Module]] = {
     "QuantEmbedding": QuantEmbedding,
+    "QuantCachedRows": requantized,
     "QuantGram": QuantGram,
     "QuantHardtanh": QuantHardtanh,
     "QuantRope": QuantRope,
@@ -84,6 +85,7 @@ INPUT = {"input_quant": 0}
 PORTS: dict[str, Mapping[str, int]] = {
     "ActivationQuant": {"": 0},
     "QuantEmbedding": {"table_quant": RESULT},
+    "QuantCachedRows": {"result_quant": RESULT},
     "Requantized": {"result_quant": RESULT},
     **{kind.__name__: {"a_quant": 0, "b_quant": 1} for kind in PAIRS.values()},
     **{kind.__name__: {"input_quant": 0, "y_scale": RESULT} for kind in NONLINEAR.values()},
@@ -161,7 +163,7 @@ def quantized_kind(path: str, layer: nn.Module, around: WHTLayer | None, named: 
     if type(layer) in NONLINEAR:
         return NONLINEAR[type(layer)].__name__
     if isinstance(layer, CachedRows):
-        return "Requantized"
+        return "QuantCachedRows"
     if isinstance(layer, EXACT):
         return "Requantized" if named else ""
     kind = type(layer).__name__

@@ -33,13 +33,18 @@ def text_ids(tokens: int = TOKENS) -> torch.Tensor:
 
 
 def small_decoder(name: str = "nano-gpt", recipe: dict | None = None, seed: int = 0, **options):
-    """Return a quantized decoder of one block with fresh weights, calibrated on the text."""
+    """Return a quantized decoder of one block with fresh weights, calibrated on the text.
+
+    Queries are large, so that scores, and with them positions and masks, decide much.
+    """
     sizes = {"vocabulary": len(LETTERS), "context": TOKENS, "width": 16, "depth": 1, "hidden": 16} | options
     model = models.create(name, seed=seed, **sizes)
     ids = text_ids(sizes["context"])
     model.train()
-    with torch.no_grad():  # what batch norms see
-        for _ in range(3):
+    with torch.no_grad():
+        for block in model.blocks:
+            block.attention.query.weight *= 8
+        for _ in range(3):  # what batch norms see
             model(ids)
     return quantize(fold(model.eval(), ids[:2]), Recipe.from_dict(recipe or {}), ids)
 

@@ -158,7 +158,8 @@ class Attention(nn.Module):
             key = value
         else:
             key = through(self.key_norm, through(self.key, source))
-        key = self._cached("key", key)
+        key, one = self._cached("key", key), key is query
+        query = key if one else query
         if config.value == "key" or config.key == "value":
             return query, key, key
         if self.mf_value is not None:
