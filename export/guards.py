@@ -33,6 +33,7 @@ from mfsim.quant.layers import (
 )
 from mfsim.quant.nonlinear import (
     QuantDFTMagnitude,
+    QuantFastDCT,
     QuantLayerNorm,
     QuantRMSNorm,
     QuantShiftNorm,
@@ -61,6 +62,7 @@ PARAMETER_INPUTS = {
     "CsdGain": (1,),
     "Shift": (1,),
     "Accumulator": (1, 2),
+    "DCT": (1, 5),
     "DFTMagnitude": (1, 6),
     "LayerNorm": (1, 3, 7),
     "LayerNormRecip": (1, 3, 8),
@@ -114,6 +116,7 @@ NODES_OF = {
     QuantTanhL1: ("TanhL1", "TanhL1Shift"),
     QuantSoftmax: tuple(f"{masked}{op}" for op in _SOFTMAXES for masked in ("", "Masked")),
     QuantDFTMagnitude: ("DFTMagnitude",),
+    QuantFastDCT: ("DCT",),
     QuantLayerNorm: ("LayerNorm", "LayerNormRecip"),
     QuantRMSNorm: ("RMSNorm", "RMSNormRecip"),
     QuantShiftNorm: ("ShiftNormL1", "ShiftNormL2"),

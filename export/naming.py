@@ -26,6 +26,7 @@ ROLES = {
     "AdderMatMul": ("", "weight"),
     "Conv": ("", "weight", "bias"),
     "CsdGain": ("", "gain"),
+    "DCT": ("", "x_scale", "places", "weights", "factors", "y_scale"),
     "DFTMagnitude": ("", "x_scale", "places", "weights", "bins", "factors", "y_scale"),
     "Gemm": ("", "weight", "bias"),
     "LayerNorm": ("", "x_scale", "weight", "weight.scale", "bias", "eps", "guard", "y_scale"),

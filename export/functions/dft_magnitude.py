@@ -5,51 +5,18 @@ makes them; X lies on x_scale. A Loop goes through the stages, each of which gat
 """
 
 from mfsim.export.functions.norms import INTEGER_ROOT
-
-
-def taken(source: str, row: str, place: str) -> str:
-    """Return the text that makes `row` the given row of `source`."""
-    return f"{row}_at = Constant <value_int = {place}> ()\n    {row} = Gather <axis = 0> ({source}, {row}_at)\n    "
-
+from mfsim.export.functions.stages import CODES, STAGES, taken
 
 FACTORS = ("one_t", "one_g", "power_up", "power_down", "end_factor", "end_up", "end_down")
 
 BODY = f"""
 <opset_import: ["" : 20], domain: "org.mfsim">
 DFTMagnitude (X, x_scale, places, weights, bins, factors, y_scale) => (Y) {{
-    scaled = Div (X, x_scale)
-    nearest = Round (scaled)
-    q = Cast <to = 7> (nearest)
+{CODES}
     one = Constant <value_int = 1> ()
     two = Constant <value_int = 2> ()
     {"".join(taken("factors", name, k) for k, name in enumerate(FACTORS))}
-    half_t = Div (one_t, two)
-    fine = Mul (q, one_g)
-    stages = Shape <end = 1> (places)
-    count = Squeeze (stages)
-    go = Cast <to = 9> (one)
-    v = Loop (count, go, fine) <
-        body = stage (int64 step, bool go_on, u) => (goes_on, w) {{
-            goes_on = Identity (go_on)
-            from = Gather <axis = 0> (places, step)
-            by = Gather <axis = 0> (weights, step)
-            {"".join(taken("from", name, k) for k, name in enumerate(("kept_place", "real_place", "other_place")))}
-            {"".join(taken("by", name, k) for k, name in enumerate(("keep", "turn", "of_real", "of_other")))}
-            kept = Gather <axis = -1> (u, kept_place)
-            real = Gather <axis = -1> (u, real_place)
-            other = Gather <axis = -1> (u, other_place)
-            real_part = Mul (real, of_real)
-            other_part = Mul (other, of_other)
-            product = Add (real_part, other_part)
-            raised = Add (product, half_t)
-            rest = Mod (raised, one_t)
-            whole = Sub (raised, rest)
-            turned = Div (whole, one_t)
-            first = Mul (kept, keep)
-            second = Mul (turned, turn)
-            w = Add (first, second)
-        }}
-    >
+{STAGES}
     {"".join(taken("bins", name, k) for k, name in enumerate(("re_place", "im_place", "ends")))}
     re = Gather <axis = -1> (v, re_place)
     im = Gather <axis = -1> (v, im_place)

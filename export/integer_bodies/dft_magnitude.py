@@ -7,45 +7,19 @@ import numpy as np
 from mfsim.derived.dft import bins, factors, stages
 from mfsim.export.integer_bodies.body import CODE, INDEX, Arrays, IntegerBody, Tensors, attributes_of
 from mfsim.export.integer_bodies.norms import root_text
+from mfsim.export.integer_bodies.stages import STAGE_INPUTS, STAGES, stage_arrays
 from mfsim.program import Node
 
 FACTORS = ("one_t", "one_g", "power_up", "power_down", "end_factor", "end_up", "end_down")
 TEXT = (
     """
-  fine = Mul(x, one_g)
   start64 = Constant<value_int: int = 1>()
-  go = Cast<to: int = 9>(start64)
   two64 = Constant<value_int: int = 2>()
   two = CastLike(two64, x)
   one = CastLike(start64, x)
-  half_t = Div(one_t, two)
-  stages = Shape<end: int = 1>(kept_places)
-  count = Squeeze(stages)
-  v = Loop(count, go, fine) <
-    body = stage (int64 step, bool go_on, u) => (goes_on, w) {
-      goes_on = Identity(go_on)
-      kept_place = Gather<axis: int = 0>(kept_places, step)
-      real_place = Gather<axis: int = 0>(real_places, step)
-      other_place = Gather<axis: int = 0>(other_places, step)
-      keep = Gather<axis: int = 0>(keeps, step)
-      turn = Gather<axis: int = 0>(turns, step)
-      of_real = Gather<axis: int = 0>(real_cosines, step)
-      of_other = Gather<axis: int = 0>(other_cosines, step)
-      kept = Gather<axis: int = -1>(u, kept_place)
-      real = Gather<axis: int = -1>(u, real_place)
-      other = Gather<axis: int = -1>(u, other_place)
-      real_part = Mul(real, of_real)
-      other_part = Mul(other, of_other)
-      product = Add(real_part, other_part)
-      raised = Add(product, half_t)
-      rest = Mod(raised, one_t)
-      whole = Sub(raised, rest)
-      turned = Div(whole, one_t)
-      first = Mul(kept, keep)
-      second = Mul(turned, turn)
-      w = Add(first, second)
-    }
-  >
+"""
+    + STAGES
+    + """
   re = Gather<axis: int = -1>(v, re_place)
   im = Gather<axis: int = -1>(v, im_place)
   re2 = Mul(re, re)
@@ -75,11 +49,9 @@ def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     x, table = inputs
     attributes, bits = attributes_of(node), -table.scale.exponents[0]
     n = x.shape[-1]
-    places, weights = (np.array(stated) for stated in stages(n, bits))
     numbers = factors(n, attributes["guard"], attributes["fraction"], x.scale.exponent, bits)
     return {
-        **dict(zip(("kept_places", "real_places", "other_places"), places.transpose(1, 0, 2), strict=True)),
-        **dict(zip(("keeps", "turns", "real_cosines", "other_cosines"), weights.transpose(1, 0, 2), strict=True)),
+        **stage_arrays(*stages(n, bits)),
         **dict(zip(("re_place", "im_place", "ends"), np.array(bins(n)), strict=True)),
         **dict(zip(FACTORS, numbers, strict=True)),
     }
@@ -92,8 +64,7 @@ def _int64(node: Node, inputs: Tensors, outputs: Tensors) -> int:
 BODY = IntegerBody(
     text=TEXT,
     extra={
-        **dict.fromkeys(("kept_places", "real_places", "other_places"), INDEX),
-        **dict.fromkeys(("keeps", "turns", "real_cosines", "other_cosines"), CODE),
+        **STAGE_INPUTS,
         **dict.fromkeys(("re_place", "im_place"), INDEX),
         "ends": CODE,
         **dict.fromkeys(FACTORS, CODE),

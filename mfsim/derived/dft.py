@@ -62,7 +62,7 @@ def stages(n: int, twiddle_bits: int) -> tuple[tuple[Rows, ...], tuple[Rows, ...
     The first stage reads the codes in their own order, the others what the stage before has left.
     """
     q, table, one = check_length(n), cosines(n, twiddle_bits), 1 << twiddle_bits
-    places, weights = [], []
+    places, weights, turned = [], [], [reversed_bits(p, q) for p in range(n)]
     for m in (1 << s for s in range(1, q + 1)):
         half, taken = m // 2, [((p, p, p), (1, 0, 0, 0)) for p in range(n)]
         for base in range(0, n, m):
@@ -77,7 +77,7 @@ def stages(n: int, twiddle_bits: int) -> tuple[tuple[Rows, ...], tuple[Rows, ...
                 taken[base + m - k] = ((imaginary[1], *real), (1, 1, sine, cosine))
                 taken[odd + k] = ((imaginary[1], *real), (-1, 1, sine, cosine))
         if m == 2:
-            taken = [(tuple(reversed_bits(p, q) for p in from_), by) for from_, by in taken]
+            taken = [((turned[a], turned[b], turned[c]), by) for (a, b, c), by in taken]
         places.append(tuple(zip(*(from_ for from_, _ in taken), strict=True)))
         weights.append(tuple(zip(*(by for _, by in taken), strict=True)))
     return tuple(places), tuple(weights)
@@ -144,7 +144,7 @@ def result_error(n: int, largest: int, guard: int, fraction: int, x_exponent: in
     largest : int
         Greatest magnitude of a code of x.
     """
-    lsb = 2.0 ** (x_exponent - guard + fraction) * n**-0.5
+    lsb: float = 2.0 ** (x_exponent - guard + fraction) * n**-0.5
     inner = float(bin_error(n, largest << guard, twiddle_bits))
     ends = n * (largest << guard) * 2.0 ** -(twiddle_bits + 1) * 2**0.5 if check_length(n) % 2 else 0.0
     return max(inner, ends) * lsb

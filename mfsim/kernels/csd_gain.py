@@ -23,7 +23,7 @@ def digits_of(codes):
     most = max((len(digits) for digits in found), default=0)
     padded = np.array([digits + [(0, 0)] * (most - len(digits)) for digits in found], dtype=np.int64)
     padded = padded.reshape(len(found), most, 2)
-    return padded[..., 0].copy(), padded[..., 1].copy(), np.array([len(digits) for digits in found])
+    return padded[..., 0].copy(), padded[..., 1].copy(), np.array([len(digits) for digits in found], dtype=np.int64)
 
 
 @kernel
@@ -32,19 +32,22 @@ def _shifted(code, places):
 
 
 @kernel
+def product(code, places, signs, count):
+    """Return the sum of `count` shifted copies of a code, count >= 1."""
+    total = _shifted(code, places[0])
+    if signs[0] < 0:
+        total = negate(total, -1)
+    for k in range(1, count):
+        total = addsub(total, _shifted(code, places[k]), signs[k])
+    return total
+
+
+@kernel
 def plain(x, places, signs, counts, inner, y):
     """Fill y for x of shape (outer, channels, inner), flat; one constant, or one for each channel."""
     for i in range(x.size):
         c = i // inner % counts.size
-        if counts[c] == 0:
-            y[i] = 0
-            continue
-        total = _shifted(x[i], places[c, 0])
-        if signs[c, 0] < 0:
-            total = negate(total, -1)
-        for k in range(1, counts[c]):
-            total = addsub(total, _shifted(x[i], places[c, k]), signs[c, k])
-        y[i] = total
+        y[i] = product(x[i], places[c], signs[c], counts[c]) if counts[c] > 0 else 0
 
 
 def run(inputs, attributes, outputs):

@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from mfsim.kernels.fixed_point import rounded, scaled
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.norms import as_rows, scratch
-from mfsim.kernels.primitives import absolute, addsub, mul, root, shift_left, shift_right
-
-
-@kernel
-def _scaled(value, places):
-    """Return value * 2**places, floored."""
-    if places > 0:
-        return shift_left(value, places)
-    return shift_right(value, -places) if places < 0 else value
-
-
-@kernel
-def _rounded(value, places):
-    """Return value * 2**places, halves up."""
-    return _scaled(addsub(value, 1 << (-places - 1), 1) if places < 0 else value, places)
+from mfsim.kernels.primitives import absolute, addsub, mul, root, shift_left
 
 
 @kernel
@@ -44,7 +31,7 @@ def _turned(real, imaginary, cosine, sine, level, twiddle_bits):
     else:
         across = addsub(mul(real, cosine), mul(imaginary, sine), -1)
         along = addsub(mul(real, sine), mul(imaginary, cosine), 1)
-    return _rounded(across, -twiddle_bits), _rounded(along, -twiddle_bits)
+    return rounded(across, -twiddle_bits), rounded(along, -twiddle_bits)
 
 
 @kernel
@@ -75,10 +62,10 @@ def plain(x, cosines, twiddle_bits, guard, power, factor, ends, v, y):
         _transform(cosines, twiddle_bits, v)
         for k in (0, n // 2):
             size = absolute(v[k])
-            y[r, k] = _rounded(mul(size, factor) if factor > 0 else size, ends)
+            y[r, k] = rounded(mul(size, factor) if factor > 0 else size, ends)
         for k in range(1, n // 2):
             square = addsub(mul(v[k], v[k]), mul(v[n - k], v[n - k]), 1)
-            y[r, k] = _rounded(root(_scaled(square, power)), -1)
+            y[r, k] = rounded(root(scaled(square, power)), -1)
             y[r, n - k] = y[r, k]
 
 

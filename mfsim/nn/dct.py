@@ -8,7 +8,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from mfsim.errors import ShapeError
+from mfsim.derived.dct import check_length
+from mfsim.errors import FormatError, ShapeError, did_you_mean
+
+FORMS = ("dense", "fast", "csd")
 
 
 @functools.lru_cache
@@ -31,14 +34,23 @@ class DCT(nn.Module):
     Parameters
     ----------
     length : int
-        Of the last axis, at least 1.
+        Of the last axis, at least 1; a power of two of at least 2 for the forms other than dense.
+    form : {"dense", "fast", "csd"}
+        What it is when quantized: a matrix product, Lee's fast algorithm with fixed multiplications, or the same
+        algorithm whose products are shifts and additions of signed digits. The float function is one.
     """
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: int, form: str = "dense") -> None:
         super().__init__()
         if length < 1:
             raise ShapeError(f"`length` of a cosine transform must be at least 1, not {length}")
-        self.length = length
+        if form not in FORMS:
+            raise FormatError(
+                f"`form` of a cosine transform must be one of {', '.join(FORMS)}, not {form!r}{did_you_mean(form, FORMS)}"
+            )
+        if form != "dense":
+            check_length(length)
+        self.length, self.form = length, form
 
     def matrix(self) -> np.ndarray:
         """Return D as float64 [length, length]."""
@@ -52,4 +64,4 @@ class DCT(nn.Module):
 
     def extra_repr(self) -> str:
         """Return the options for `print(model)`."""
-        return f"{self.length}"
+        return f"{self.length}" + (f", form={self.form}" if self.form != "dense" else "")

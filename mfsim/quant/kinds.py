@@ -189,6 +189,7 @@ def _rope_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Pl
 
 
 REBUILT: dict[str, tuple[str, ...]] = {
+    "DCT": ("length", "form"),
     "DFTMagnitude": ("length",),
     "GELU": ("approximate",),
     "LayerNorm": ("width", "eps", "form"),
@@ -246,8 +247,8 @@ KINDS: dict[str, Kind] = {
     "QuantAdderConv2d": JOINED,
     "QuantAdderLinear": JOINED,
     "QuantAffine": WHOLE,
-    "QuantConv2d": DENSE,
     "QuantCachedRows": Kind(no_facts, _activation_options, _quantizer_called("result_quant")),
+    "QuantConv2d": DENSE,
     "QuantDCT": DENSE,
     "QuantEmbedding": Kind(_table_facts, _table_options, _table_words),
     "QuantFilterbank": WHOLE,

@@ -19,6 +19,7 @@ from torch import nn
 
 from mfsim.errors import UnsupportedOpError
 from mfsim.nn import (
+    DCT,
     WHT,
     Abs,
     Affine,
@@ -66,8 +67,8 @@ EXACT = (
 )
 """Layers that are exact on codes and stay as they are."""
 OTHERS: dict[str, Callable[..., nn.Module]] = {
-    "QuantEmbedding": QuantEmbedding,
     "QuantCachedRows": requantized,
+    "QuantEmbedding": QuantEmbedding,
     "QuantGram": QuantGram,
     "QuantHardtanh": QuantHardtanh,
     "QuantRope": QuantRope,
@@ -80,12 +81,12 @@ OTHERS: dict[str, Callable[..., nn.Module]] = {
 }
 """What makes the quantized layers that are no products with weights, by the kind of their site."""
 CONTAINERS = (nn.ModuleDict, nn.ModuleList, nn.Sequential)
-KNOWN = (*STRUCTURED, nn.Embedding, Gram, Rope, TokenEmbedding, *PAIRS, *NONLINEAR)
+KNOWN = tuple(dict.fromkeys((*STRUCTURED, nn.Embedding, Gram, Rope, TokenEmbedding, *PAIRS, *NONLINEAR)))
 INPUT = {"input_quant": 0}
 PORTS: dict[str, Mapping[str, int]] = {
     "ActivationQuant": {"": 0},
-    "QuantEmbedding": {"table_quant": RESULT},
     "QuantCachedRows": {"result_quant": RESULT},
+    "QuantEmbedding": {"table_quant": RESULT},
     "Requantized": {"result_quant": RESULT},
     **{kind.__name__: {"a_quant": 0, "b_quant": 1} for kind in PAIRS.values()},
     **{kind.__name__: {"input_quant": 0, "y_scale": RESULT} for kind in NONLINEAR.values()},
@@ -148,6 +149,8 @@ def quantized_kind(path: str, layer: nn.Module, around: WHTLayer | None, named: 
         return "QuantShiftAffine"
     if isinstance(layer, Scaling) and layer.kind == "shift":
         raise UnsupportedOpError(f"layer `{path}` (Scaling) must be folded before quantization; call fold first")
+    if isinstance(layer, DCT) and layer.form != "dense":
+        return "QuantFastDCT"
     if type(layer) in STRUCTURED:
         return STRUCTURED[type(layer)].__name__
     if isinstance(layer, nn.Embedding):

@@ -1,13 +1,15 @@
-"""Softmax, tanh-l1 and Fourier magnitudes as one node of an exported file, and as a torch function, for the conformance suite."""
+"""Softmax, tanh-l1, Fourier magnitudes and cosine transforms as one node of an exported file, and as a torch function, for the conformance suite."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 
+from mfsim.derived import dct as cosine_constants
 from mfsim.derived import dft as constants
 from mfsim.export.functions import DOMAINS
 from mfsim.nn.integer import softmax, tanh_l1
+from mfsim.nn.integer.dct import dct
 from mfsim.nn.integer.dft import dft_magnitude
 
 MFSIM = next(iter(DOMAINS))
@@ -50,6 +52,24 @@ def _dft_constants(attributes, tensors):
     return [np.array(values) for values in (*constants.stages(n, bits), constants.bins(n), factors)]
 
 
+def _dct_constants(attributes, tensors):
+    x, table = tensors
+    n, bits = x.shape[-1], -table.scale.exponent
+    factors = cosine_constants.factors(n, attributes["guard"], attributes["fraction"], x.scale.exponent, bits)
+    return [np.array(values) for values in (*cosine_constants.stages(n, bits), factors)]
+
+
+def _onnx_dct(form, node, tensors):
+    scales = [form.constant(np.float32(2.0**e)) for e in (tensors[0].scale.exponent, -node.attributes["fraction"])]
+    stated = [form.constant(values) for values in _dct_constants(node.attributes, tensors)]
+    return form.add("DCT", [form.input(0), scales[0], *stated, scales[1]], MFSIM, products=node.attributes["products"])
+
+
+def _torch_dct(a, tensors, x, table):
+    stated = map(torch.tensor, _dct_constants(a, tensors))
+    return dct(x, 2.0 ** tensors[0].scale.exponent, *stated, 2.0 ** -a["fraction"])
+
+
 def _onnx_dft(form, node, tensors):
     scales = [form.constant(np.float32(2.0**e)) for e in (tensors[0].scale.exponent, -node.attributes["fraction"])]
     stated = [form.constant(values) for values in _dft_constants(node.attributes, tensors)]
@@ -62,6 +82,7 @@ def _torch_dft(a, tensors, x, table):
 
 
 ONNX_FORMS = {
+    "dct": _onnx_dct,
     "dft_magnitude": _onnx_dft,
     "softmax": _onnx("Softmax", 2),
     "softmax_log": _onnx("SoftmaxLog", 6, "fine_bits"),
@@ -71,6 +92,7 @@ ONNX_FORMS = {
     "tanh_l1_shift": _onnx("TanhL1Shift", 3),
 }
 TORCH_FORMS = {
+    "dct": _torch_dct,
     "dft_magnitude": _torch_dft,
     "softmax": _torch(softmax.softmax, 2),
     "softmax_log": _torch(softmax.softmax_log, 6, "fine_bits"),

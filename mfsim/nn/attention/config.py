@@ -17,6 +17,7 @@ from typing import Any
 from mfsim.errors import FormatError, ShapeError, UnsupportedOpError, did_you_mean
 from mfsim.nn import functional
 from mfsim.nn.affine import ALPHAS
+from mfsim.nn.dct import FORMS as DCT_FORMS
 from mfsim.nn.projections import KINDS
 from mfsim.nn.softmax import FORMS as SOFTMAX_FORMS
 from mfsim.nn.tanh_l1 import FORMS as TANH_L1_FORMS
@@ -73,6 +74,8 @@ class AttentionConfig:
     key_transform: str = "none"
     value_transform: str = "none"
     """Of each head's features (dct, wht, dft), or of its patches over their grid (filterbank)."""
+    dct_form: str = "dense"
+    """What a cosine transform is when quantized: dense, fast or csd (`mfsim.nn.DCT`)."""
     normalise_filters: bool = False
     """Whether a filterbank's gains are divided by the largest."""
     rope: bool = False
@@ -110,6 +113,7 @@ class AttentionConfig:
             "query_transform": TRANSFORMS,
             "key_transform": TRANSFORMS,
             "value_transform": TRANSFORMS,
+            "dct_form": DCT_FORMS,
             "similarity": PRODUCTS,
             "normaliser": tuple(NORMALISERS),
             "aggregation": PRODUCTS,

@@ -58,7 +58,7 @@ def transform(config: AttentionConfig, kind: str, heads: int, n: int, grid: tupl
     For odd log2 n it is sqrt(2) times the orthonormal one, which the projection behind it learns.
     """
     if kind == "dct":
-        return DCT(n)
+        return DCT(n, config.dct_form)
     if kind == "wht":
         return WHT(norm="shift")
     if kind == "dft":

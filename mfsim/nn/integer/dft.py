@@ -10,10 +10,7 @@ import torch
 from mfsim.nn.functional import emitted, exporting
 from mfsim.nn.integer.codes import Scale, as_scale, codes_of
 from mfsim.nn.integer.norms import integer_root
-
-
-def _floored(value: torch.Tensor, divisor: torch.Tensor) -> torch.Tensor:
-    return torch.div(value, divisor, rounding_mode="floor")
+from mfsim.nn.integer.stages import floored, through_stages
 
 
 def dft_magnitude(
@@ -42,13 +39,10 @@ def dft_magnitude(
     if exporting():
         return emitted("DFTMagnitude", (x, x_scale, places, weights, bins, factors, y_scale), {}, x.shape)
     one_t, one_g, power_up, power_down, factor, end_up, end_down = factors
-    v = codes_of(x, x_scale) * one_g
-    for (a, b, c), (keep, turn, of_real, of_other) in zip(places, weights, strict=True):
-        turned = _floored(v[..., b] * of_real + v[..., c] * of_other + one_t // 2, one_t)
-        v = v[..., a] * keep + turned * turn
+    v = through_stages(codes_of(x, x_scale) * one_g, places, weights, one_t)
     real, imaginary, ends = bins
     re, im = v[..., real], v[..., imaginary]
-    radicand = _floored((re * re + im * im) * (1 - ends) * power_up, power_down)
+    radicand = floored((re * re + im * im) * (1 - ends) * power_up, power_down)
     magnitude = (integer_root(radicand) + 1) // 2
-    at_ends = _floored(re.abs() * factor * end_up + end_down // 2, end_down)
+    at_ends = floored(re.abs() * factor * end_up + end_down // 2, end_down)
     return torch.where(ends != 0, at_ends, magnitude).to(x.dtype) * y_scale

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from torch import nn
 
-from mfsim.nn import DFTMagnitude, LayerNorm, RMSNorm, ShiftNorm, Softmax, TanhL1
+from mfsim.nn import DCT, DFTMagnitude, LayerNorm, RMSNorm, ShiftNorm, Softmax, TanhL1
 from mfsim.quant.nonlinear.base import QuantNonlinear
+from mfsim.quant.nonlinear.dct import QuantFastDCT
 from mfsim.quant.nonlinear.dft import QuantDFTMagnitude
 from mfsim.quant.nonlinear.norms import QuantLayerNorm, QuantRMSNorm, QuantShiftNorm
 from mfsim.quant.nonlinear.softmax import QuantSoftmax
@@ -19,6 +20,7 @@ from mfsim.quant.nonlinear.tanh_l1 import QuantTanhL1
 __all__ = [
     "NONLINEAR",
     "QuantDFTMagnitude",
+    "QuantFastDCT",
     "QuantLayerNorm",
     "QuantNonlinear",
     "QuantRMSNorm",
@@ -32,6 +34,7 @@ NONLINEAR: dict[type[nn.Module], type[QuantNonlinear]] = {
     nn.GELU: QuantTable,
     nn.SiLU: QuantTable,
     nn.Tanh: QuantTable,
+    DCT: QuantFastDCT,
     DFTMagnitude: QuantDFTMagnitude,
     LayerNorm: QuantLayerNorm,
     RMSNorm: QuantRMSNorm,
@@ -39,4 +42,4 @@ NONLINEAR: dict[type[nn.Module], type[QuantNonlinear]] = {
     Softmax: QuantSoftmax,
     TanhL1: QuantTanhL1,
 }
-"""The quantized layer for each nonlinear layer."""
+"""The quantized layer for each nonlinear layer, and for a cosine transform that is no matrix product."""
