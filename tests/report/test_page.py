@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
+from mfsim.analysis import memory
+from mfsim.report.contents import comparison_table
+from mfsim.report.figures import data_size
 from mfsim.report.markup import VOID, sentence, tag, text
 from mfsim.report.page import page
 from mfsim.report.style import STYLE
 from tests.analysis.programs import mixed, one, residual, with_unknown_op
+from tests.programs_with_caches import remembering
 from tests.report.networks import result
 
 EVIL = '<script>alert("1")</script> & \'<b>`|\\'
@@ -155,3 +160,12 @@ def test_tag_escapes_children_and_attributes_but_not_markup():
 def test_sentence_shows_backticks_as_code():
     assert sentence("node `<a>` ok") == "node <code>&lt;a&gt;</code> ok"
     assert sentence("one ` only") == "one ` only"
+
+
+def test_caches_have_rows_only_where_a_network_has_them():
+    plain = result("plain", mixed())
+    keeping = replace(plain, name="keeping", memory=memory(remembering()))
+    assert not [row for row in comparison_table([plain]).rows if row[0].startswith("Cache")]
+    rows = {row[0]: row[1:] for row in comparison_table([plain, keeping]).rows}
+    assert rows["Cache, each token"] == ("", data_size(1))
+    assert rows["Cache, longest sequence"] == ("", f"{data_size(3)} (3 tokens)")
