@@ -93,7 +93,7 @@ def sweep(
             done = len(set(keys)) - len(tasks)
             progress("sweep", done, len(set(keys)))
             samples = Samples(split.images, split.labels, _logits(floats, split))
-            for _ in spread(Setup(model, path, samples), list(tasks.values()), workers or cores()):
+            for _ in spread(Setup(model, opened.digest, path, samples), list(tasks.values()), workers or cores()):
                 done += 1
                 progress("sweep", done, len(set(keys)))
     finally:

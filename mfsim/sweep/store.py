@@ -12,6 +12,7 @@ worst the same work twice, and a kill loses only what is being computed.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import time
@@ -20,7 +21,7 @@ from typing import Any
 
 from mfsim.errors import SweepError
 from mfsim.files import write_whole
-from mfsim.run import make_folder, read_json, write_json
+from mfsim.run import make_folder, read_json
 
 DIGITS = 12
 """Digits of a digest that a person reads."""
@@ -58,18 +59,19 @@ class SweepFolder:
                         f"`{path}` is a sweep of {what} {str(known.get(name))[:DIGITS]}, and that is {plan[name][:DIGITS]} now; "
                         "choose another --out, or remove that folder"
                     )
-        elif path.is_dir() and any(path.iterdir()):
+        elif path.is_dir() and any(not _may_be_there(entry) for entry in path.iterdir()):
             raise SweepError(f"`{path}` must be a folder of `mfsim sweep`, or empty: it has files and no plan.json")
         folder = cls(path)
-        write_json(before, plan)
+        write_whole(before, (json.dumps(plan, indent=1) + "\n").encode(), durable=True)
         folder._tidy()
         return folder
 
     def _tidy(self) -> None:
         """Remove what killed processes left half-written."""
-        for path in self.points.glob(".*"):
-            if path.stat().st_mtime < time.time() - LEFT_BEHIND:
-                path.unlink(missing_ok=True)
+        for path in (*self.points.glob(".*"), *self.path.glob(".plan.json.*")):
+            with contextlib.suppress(FileNotFoundError):  # another process has finished it meanwhile
+                if path.stat().st_mtime < time.time() - LEFT_BEHIND:
+                    path.unlink()
 
     def read(self, key: str) -> dict[str, Any] | None:
         """Return the content of a finished point, or None if it is not there or damaged."""
@@ -83,3 +85,8 @@ class SweepFolder:
         """Keep a finished point for good."""
         text = json.dumps({"key": key, **content}, indent=1, allow_nan=False) + "\n"
         write_whole(self.points / f"{key}.json", text.encode(), durable=True)
+
+
+def _may_be_there(path: pathlib.Path) -> bool:
+    """Whether a start that was killed before it wrote plan.json can have left `path`."""
+    return path.name.startswith(".plan.json.") or (path.name == "points" and path.is_dir() and not any(path.iterdir()))

@@ -40,9 +40,10 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What all workers need: the model file, the sweep's folder, and the samples."""
+    """What all workers need: the model file and the digest that it must have, the sweep's folder, and the samples."""
 
     model: pathlib.Path
+    digest: str
     folder: pathlib.Path
     samples: Samples
 
@@ -58,7 +59,7 @@ def spread(setup: Setup, tasks: Sequence[Task], workers: int) -> Iterator[Task]:
     Raises
     ------
     SweepError
-        If a worker cannot even start, or cannot write its result.
+        If a worker cannot even start, finds another model, or cannot write its result.
     """
     folder = SweepFolder(setup.folder)
     waiting = collections.deque((task, 1) for task in tasks)
@@ -106,7 +107,9 @@ class _Worker:
         self.ready, self.tries = False, 0
         self.task: Task | None = None
         self._samples = setup.samples
-        self._process = context.Process(target=_work, args=(theirs, setup.model, setup.folder), daemon=True)
+        self._process = context.Process(
+            target=_work, args=(theirs, setup.model, setup.digest, setup.folder), daemon=True
+        )
         resource_tracker.ensure_running()  # where starting it is left to `start`, it lifts the mask below
         # The child inherits the mask, so that Ctrl-C never reaches it; here the signal waits for a moment.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -150,12 +153,14 @@ class _Worker:
         return self._process.exitcode or 0
 
 
-def _work(pipe: Connection, model: pathlib.Path, path: pathlib.Path) -> None:
+def _work(pipe: Connection, model: pathlib.Path, digest: str, path: pathlib.Path) -> None:
     """Compute points until the pipe closes: what a worker process does."""
     with contextlib.suppress(EOFError, ConnectionError):
         try:
             pipe.send(("samples", ""))
             samples, opened, folder = pipe.recv(), open_model(model), SweepFolder(path)
+            if opened.digest != digest:  # its points would get figures of another model
+                raise SweepError(f"`{model}` was exported again while its sweep ran; start the sweep again")
             while True:
                 pipe.send(("task", ""))
                 task = pipe.recv()

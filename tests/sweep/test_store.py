@@ -68,6 +68,38 @@ def test_a_folder_with_other_files_is_refused(tmp_path):
     )
 
 
+def test_a_start_that_was_killed_before_its_plan_is_no_obstacle(tmp_path):
+    (tmp_path / "points").mkdir()
+    (tmp_path / ".plan.json.x").write_text("{")
+    assert SweepFolder.open(tmp_path, PLAN, IDENTITY).points.is_dir()
+    assert SweepFolder.open(tmp_path, PLAN, IDENTITY).read(KEY) is None
+    (tmp_path / "plan.json").unlink()
+    (tmp_path / "points" / "thesis.tex").touch()
+    with pytest.raises(SweepError, match=r"it has files and no plan\.json$"):
+        SweepFolder.open(tmp_path, PLAN, IDENTITY)
+
+
+def test_the_plan_is_synced(tmp_path, monkeypatch):
+    synced, sync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(handle), sync(handle)))
+    SweepFolder.open(tmp_path, PLAN, IDENTITY)
+    assert len(synced) == 2  # the file and its folder
+
+
+def test_a_half_written_file_that_another_process_finishes_is_no_error(folder, monkeypatch):
+    (folder.points / ".half.json.x").write_text("{")
+    stat = type(folder.path).stat
+
+    def gone(self, **options):
+        if self.name == ".half.json.x":
+            self.unlink(missing_ok=True)
+        return stat(self, **options)
+
+    monkeypatch.setattr(type(folder.path), "stat", gone)
+    SweepFolder.open(folder.path, PLAN, IDENTITY)
+    assert not list(folder.points.iterdir())
+
+
 def test_what_a_killed_process_left_half_written_goes_after_an_hour(folder):
     old, new = folder.points / ".old.json.x", folder.points / ".new.json.x"
     for path in (old, new):

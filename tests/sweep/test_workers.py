@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,7 +27,8 @@ from tests.sweep.mines import Mine
 def setup(run, images, tmp_path):
     SweepFolder.open(tmp_path / "out", {}, {})
     samples = Samples(images.images, images.labels, np.zeros((len(images), 10)))
-    return Setup(run.file("model.onnx"), tmp_path / "out", samples)
+    model = run.file("model.onnx")
+    return Setup(model, open_model(model).digest, tmp_path / "out", samples)
 
 
 def own(setup: Setup) -> Recipe:
@@ -66,6 +68,14 @@ def test_a_model_that_is_gone_is_one_sentence(setup):
     assert not multiprocessing.active_children()
 
 
+def test_a_model_that_is_exported_again_meanwhile_is_refused(setup):
+    with pytest.raises(
+        SweepError, match=r"model\.onnx` was exported again while its sweep ran; start the sweep again$"
+    ):
+        list(spread(replace(setup, digest="0" * 64), [Task("a", Recipe())], 1))
+    assert SweepFolder(setup.folder).read("a") is None
+
+
 def test_what_is_left_of_a_sweep_ends_no_one_waits(setup):
     tasks = [Task(str(k), own(setup)) for k in range(50)]
     found = spread(setup, tasks, 2)
@@ -84,7 +94,9 @@ from mfsim.sweep.workers import Setup, Task, spread
 def main():
     model, out = map(pathlib.Path, sys.argv[1:])
     samples = Samples(np.zeros((2000, 1, 8, 8), np.float32), np.zeros(2000, np.int64), np.zeros((2000, 10)))
-    for task in spread(Setup(model, out, samples), [Task(str(k), open_model(model).recipe) for k in range(1000)], 2):
+    opened = open_model(model)
+    setup = Setup(model, opened.digest, out, samples)
+    for task in spread(setup, [Task(str(k), opened.recipe) for k in range(1000)], 2):
         print(task.key, flush=True)
 
 {call}
