@@ -10,10 +10,10 @@ from mfsim.kernels.search import reached, search_table
 
 
 @kernel
-def plain(x, table, beta, places, by_shifts, codes, magnitudes, y):
+def plain(x, table, beta, places, codes, magnitudes, y):
     """Take x and y [rows, N]; `codes` and `magnitudes` hold one row, `places` are F + g + 8 by channel."""
     for r in range(x.shape[0]):
-        centre(x[r], by_shifts, codes)
+        centre(x[r], True, codes)
         absolutes(codes, magnitudes)
         power = reached(row_sum(magnitudes), table)
         shifted(codes, magnitudes, power, places, y[r])
@@ -27,7 +27,6 @@ def run(inputs, attributes, outputs):
         search_table(thresholds),
         np.array(beta),
         np.array(attributes["exponents"], dtype=np.int64) + attributes["fraction"] + 8,
-        attributes["times_n"] == "shift",
         scratch(x),
         scratch(x),
         as_rows(outputs[0]),

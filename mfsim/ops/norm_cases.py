@@ -104,16 +104,16 @@ def shift_cases(kind: str) -> Iterator[Case]:
     """Yield the cases of a shift norm."""
     rng = np.random.default_rng(7)
 
-    def case(name, x, fraction, *, gains=(0,), shifts=True, whole=False, extra=()):
+    def case(name, x, fraction, *, gains=(0,), whole=False, extra=()):
         width = x.shape[-1]
         thresholds = shift_thresholds(kind, x.format, width)
         beta = constant("beta", rng.integers(-128, 128, width), Format(8), Scale.of(-fraction))
         gained = tuple(int(g) for g in np.resize(gains, width))
-        attributes = {"fraction": fraction, "exponents": gained, "times_n": "shift" if shifts else "mul"}
+        attributes = {"fraction": fraction, "exponents": gained}
         return Case(name, (x, constant("thresholds", thresholds), beta), attributes, exhaustive=whole, extra=extra)
 
     yield case("exhaustive", activation("x", (4,), Format(3)), 3, gains=(0, -1, 2, -8), whole=True)
-    yield case("exhaustive-product", activation("x", (3,), Format(4)), 4, gains=(8, -8, 0), shifts=False, whole=True)
+    yield case("exhaustive-widest-gains", activation("x", (3,), Format(4)), 4, gains=(8, -8, 0), whole=True)
     yield case("exhaustive-one-code", activation("x", (1,), Format(8)), 5, whole=True)
     yield case("exhaustive-two-codes", activation("x", (2,), Format(6)), 0, gains=(-8, 1), whole=True)
     yield case("exhaustive-unsigned", activation("x", (2,), Format(5, False)), 5, whole=True)
@@ -127,7 +127,7 @@ def shift_cases(kind: str) -> Iterator[Case]:
     x = activation("x", tokens, word, Scale.of(-4))
     yield case("tokens", x, 5, gains=(-1, 0, 1), extra=telling_rows(tokens, word))
     x = activation("x", (64,), word, Scale.of(-4))
-    yield case("tokens-product", x, 8, gains=(-2, 0, 3), shifts=False, extra=telling_rows((64,), word))
+    yield case("one-token", x, 8, gains=(-2, 0, 3), extra=telling_rows((64,), word))
     word = Format(16)
     x = activation("x", (192,), word, Scale.of(-10))
     yield case("past-2**53", x, 10, gains=(0, 8), extra=telling_rows((192,), word))

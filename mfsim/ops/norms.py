@@ -5,8 +5,8 @@
     shift_norm_l1, shift_norm_l2     shift norms of c = N q - sum q
 
 No mean is rounded: N times the row is centred, and V is N**2 times its variance, exactly. The row is
-the last axis. N q is a multiplication by a constant (`times_n` mul), or shifts and additions, one for
-each set bit of N (shift); a bit of weight 1 needs no shift.
+the last axis. N q is shifts and additions, one for each set bit of N (a bit of weight 1 needs no shift),
+or in a root norm a multiplication by a constant (`times_n` mul).
 """
 
 from __future__ import annotations
@@ -24,11 +24,7 @@ from mfsim.formats import Format, Range, Scale
 from mfsim.ops.op import Attribute, size
 
 FRACTION = Attribute("fraction", "int", "F: the result lies on the grid 2^-F")
-
-
-def times_n(default: str) -> Attribute:
-    """Return the attribute that says how N q is computed."""
-    return Attribute("times_n", "str", "N q as a product or as shifts and additions", default, ("mul", "shift"))
+TIMES_N = Attribute("times_n", "str", "N q as a product or as shifts and additions", "mul", ("mul", "shift"))
 
 
 @dataclass(frozen=True)
@@ -160,8 +156,11 @@ def row_count(x) -> int:
 
 
 def times_rows(attributes, length: int, bits: int, scaled_bits: int, count: int) -> list[tuple[Any, ...]]:
-    """Return the operations of `count` products N v, v of `bits` and N v of `scaled_bits` bits."""
-    if attributes["times_n"] == "mul":
+    """Return the operations of `count` products N v, v of `bits` and N v of `scaled_bits` bits.
+
+    An op without the attribute `times_n` shifts.
+    """
+    if attributes.get("times_n") == "mul":
         return [("mul", (bits, length.bit_length()), count, "fixed")]
     return [
         ("shift", (bits,), count * (length >> 1).bit_count()),

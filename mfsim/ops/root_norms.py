@@ -26,6 +26,7 @@ from mfsim.errors import FormatError, RangeError
 from mfsim.formats import Format, Scale
 from mfsim.ops.norms import (
     FRACTION,
+    TIMES_N,
     Row,
     by_rows,
     centred_row,
@@ -38,7 +39,6 @@ from mfsim.ops.norms import (
     rounded_root,
     row_count,
     spread_rows,
-    times_n,
     times_rows,
 )
 from mfsim.ops.op import Attribute, Inference, result, rows
@@ -47,7 +47,7 @@ ATTRIBUTES = (
     FRACTION,
     Attribute("guard", "int", "G: bits kept behind the point of the root"),
     Attribute("eps", "int", "added under the root, in units of V 4^-G"),
-    times_n("mul"),
+    TIMES_N,
     Attribute("shift", "int", "f = F + G - fg: places between a quotient and the result", derived=True),
 )
 RECIPROCAL = Attribute("reciprocal", "int", "K: the reciprocal of the root D is 2^K // D")

@@ -4,7 +4,7 @@
     y_i = round(c_i 2**(F + g_i - k)) + beta_i
 
 thresholds[j-1] = 2**(2j - 1), j = 1 .. b+n+1, so that k = bit_length(V) // 2. Its only multiplications are
-the squares: N q_i**2 and one of the sum. A row is the float row times 2**-1/2 .. 2**1/2. Against
+squares: the N q_i**2 and one of the sum. A row is the float row times 2**-1/2 .. 2**1/2. Against
 `mfsim.nn.ShiftNorm` the error is the rounding alone, 1/2 LSB, but for rows on a threshold.
 See mfsim/ops/shift_norms.py.
 """

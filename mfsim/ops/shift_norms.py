@@ -6,7 +6,8 @@
 `round` is to the nearest, halves away from 0; g_i is the exponent of the gain. The statistic is sum |c|
 (l1) or V = N sum q**2 - (sum q)**2 (l2), and the thresholds are those from which on N sigma is nearer to
 2**j than to 2**(j-1) in the log domain (mfsim/derived/norms.py). So 1/sigma is a power of two: a row is
-the float row times one gain, 2**-1/2 .. 2**1/2, for the sigma of its own kind.
+the float row times one gain, 2**-1/2 .. 2**1/2, for the sigma of its own kind. N q is always shifts and
+additions.
 
 Range: c**2 is at most (N - 1) V and c at most half of sum |c|, and a statistic below the threshold of
 k + 1 bounds them.
@@ -34,14 +35,12 @@ from mfsim.ops.norms import (
     rounded_root,
     row_count,
     spread_rows,
-    times_n,
 )
 from mfsim.ops.op import Attribute, Inference, result, rows
 
 ATTRIBUTES = (
     FRACTION,
     Attribute("exponents", "ints", f"g: one gain 2^g for each channel, -{GAIN_PLACES}..{GAIN_PLACES}"),
-    times_n("shift"),
 )
 PRIMITIVES = frozenset({"addsub", "cmp", "select", "lut", "shift", "abs", "neg"})
 

@@ -50,16 +50,16 @@ TABLE = {
     "layer_norm_recip": {"addsub": 5 * N, "cmp": 1, "shift": N + 1, "mul": 4 * N + 2, "div": 1, "sqrt": 1},
     "rms_norm": {"addsub": 2 * N, "cmp": 1, "shift": N + 2, "mul": 3 * N + 1, "div": N, "sqrt": 1},
     "rms_norm_recip": {"addsub": 2 * N, "cmp": 1, "shift": N + 1, "mul": 4 * N + 1, "div": 1, "sqrt": 1},
-    "shift_norm_l1": {"addsub": 5 * N - 2, "cmp": 4, "shift": 2 * N + 1, "lut": 4, "mul": N},
-    "shift_norm_l2": {"addsub": 5 * N - 1, "cmp": 4, "shift": 2 * N + 1, "lut": 4, "mul": 2 * N + 2},
+    "shift_norm_l1": {"addsub": 6 * N - 2, "cmp": 4, "shift": 4 * N + 1, "lut": 4},
+    "shift_norm_l2": {"addsub": 6 * N, "cmp": 4, "shift": 4 * N + 3, "lut": 4, "mul": N + 1},
 }
-"""Operations of one row of N codes of 8 bits, N q as products; 15 thresholds."""
+"""Operations of one row of N = 2^5 + 2^4 codes of 8 bits, N q as products in root norms; 15 thresholds."""
 
 
 @pytest.mark.parametrize("op", sorted(TABLE))
 def test_operations_of_a_row(op):
     make = shift_norm if op.startswith("shift") else root_norm
-    tensors, attributes = make(op, activation("x", (2, N), Format(8), Scale.of(-4)), 5, times_n="mul")
+    tensors, attributes = make(op, activation("x", (2, N), Format(8), Scale.of(-4)), 5)
     expected = TABLE[op] | {"select": TABLE[op]["cmp"], "abs": N, "neg": N}
     assert counted(op, *tensors, **attributes) == {name: 2 * n for name, n in expected.items()}
 
@@ -67,7 +67,7 @@ def test_operations_of_a_row(op):
 @pytest.mark.parametrize("op", sorted(TABLE))
 def test_classes_of_multiplications(op):
     make = shift_norm if op.startswith("shift") else root_norm
-    tensors, attributes = make(op, activation("x", (N,), Format(8), Scale.of(-4)), 5, times_n="mul")
+    tensors, attributes = make(op, activation("x", (N,), Format(8), Scale.of(-4)), 5)
     kind = ops.get(op)
     complete = kind.derived(tensors, attributes)
     inference = kind.infer(tensors, complete)
@@ -77,7 +77,7 @@ def test_classes_of_multiplications(op):
         classes[row.multiplied_by] += row.count if row.primitive == "mul" else 0
     squares = 0 if op.endswith("l1") else N + (not op.startswith("rms"))
     products = N if op.endswith("recip") else 0
-    scaled = N if op.endswith("l1") else N + 1
+    scaled = 0 if op.startswith("shift") else N + 1
     learned = 0 if op.startswith("shift") else N
     assert [classes[name] for name in ("fixed", "learned", "activation")] == [scaled, learned, squares + products]
 
@@ -85,11 +85,15 @@ def test_classes_of_multiplications(op):
 @pytest.mark.parametrize(("width", "shifts", "sums"), [(1, 0, 0), (64, 1, 0), (65, 1, 1), (192, 2, 1), (7, 2, 2)])
 def test_n_times_a_code_as_shifts(width, shifts, sums):
     x = activation("x", (width,), Format(8), Scale.of(-4))
+    tensors, attributes = root_norm("rms_norm", x, 5)
+    by_shifts, by_products = (counted("rms_norm", *tensors, **attributes, times_n=way) for way in ("shift", "mul"))
+    assert by_products["mul"] - by_shifts["mul"] == width + 1
+    assert by_shifts["shift"] - by_products["shift"] == (width + 1) * shifts
+    assert by_shifts["addsub"] - by_products["addsub"] == (width + 1) * sums
     tensors, attributes = shift_norm("shift_norm_l1", x, 5)
-    by_shifts, by_products = (counted("shift_norm_l1", *tensors, **attributes, times_n=way) for way in ("shift", "mul"))
-    assert by_shifts["mul"] == by_shifts["div"] == by_shifts["sqrt"] == 0
-    assert by_shifts["shift"] - by_products["shift"] == width * shifts
-    assert by_shifts["addsub"] - by_products["addsub"] == width * sums
+    found = counted("shift_norm_l1", *tensors, **attributes)
+    assert found["mul"] == found["div"] == found["sqrt"] == 0
+    assert found["addsub"] == width * (5 + sums) - 2
 
 
 def run(op, tensors, attributes, rows):
