@@ -7,6 +7,7 @@ with bodies in standard ops, so that stock ONNX Runtime runs the file and `onnx.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 
 import onnx
 import torch
@@ -15,6 +16,7 @@ from torch import nn
 
 from mfsim import __version__
 from mfsim.compiler.caches import PREFIX
+from mfsim.compiler.graph import CONSTANT_KEY
 from mfsim.errors import ExportError
 from mfsim.export.bodies import set_bodies
 from mfsim.export.cleanup import clean_up
@@ -55,6 +57,7 @@ def quantized_model(
     check_numbers(proto)
     check_quantized(proto, model, LAYER_KEY)
     _set_rounding(proto, model)
+    _mark_fixed(proto, model, quantizers)
     in_order(proto.graph)
     proto = _finish(proto, "quantized", _caches(model))
     if isinstance(model, QuantizedNetwork) and model.calibration is not None:
@@ -134,8 +137,7 @@ def _samples(example: torch.Tensor | tuple[torch.Tensor, ...]) -> tuple[torch.Te
 
 def _set_rounding(proto: onnx.ModelProto, model: nn.Module) -> None:
     """Write the rounding of each quantizer's module; Brevitas writes ROUND for every weight."""
-    network = model.model if isinstance(model, QuantizedNetwork) else model
-    modules = dict(network.named_modules())
+    modules = _modules(model)
     for node in proto.graph.node:
         proxy = modules.get(node.name) if node.op_type == "Quant" else None
         mode = getattr(getattr(proxy, "act_quant", proxy), "rounding_mode", None)
@@ -146,6 +148,21 @@ def _set_rounding(proto: onnx.ModelProto, model: nn.Module) -> None:
         for attribute in node.attribute:
             if attribute.name == "rounding_mode":
                 attribute.s = mode.encode()
+
+
+def _mark_fixed(proto: onnx.ModelProto, model: nn.Module, quantizers: Mapping[str, Sequence[str]]) -> None:
+    """Mark the quantizers whose constants the architecture gives, as their layers say in `fixed`."""
+    modules, nodes = _modules(model), {node.name: node for node in proto.graph.node}
+    for path, names in quantizers.items():
+        layer, _, quantizer = path.rpartition(".")
+        if quantizer in getattr(modules.get(layer), "fixed", ()):
+            for name in names:
+                nodes[name].metadata_props.add(key=CONSTANT_KEY, value="fixed")
+
+
+def _modules(model: nn.Module) -> dict[str, nn.Module]:
+    """Return the modules of the network by path, as the file names them."""
+    return dict((model.model if isinstance(model, QuantizedNetwork) else model).named_modules())
 
 
 def _caches(model: nn.Module) -> dict[str, str]:

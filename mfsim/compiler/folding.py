@@ -66,7 +66,7 @@ def _moved_grid(
     codes = _evaluated(node, [grid.codes, *others], opset)
     exponents = _evaluated(node, [grid.exponents, *others], opset)
     factors = None if grid.factors is None else _evaluated(node, [grid.factors, *others], opset)[0]
-    return [Grid(codes[0], exponents[0], grid.format, factors)]
+    return [Grid(codes[0], exponents[0], grid.format, factors, grid.constant)]
 
 
 def _evaluated(node: FileNode, inputs: Sequence[np.ndarray | None], opset: int) -> list[np.ndarray]:

@@ -22,6 +22,8 @@ BATCH = -(2**62)
 
 LAYER_KEY = "mfsim.layer"
 """Key of a node's metadata: the dotted path of the module that made it."""
+CONSTANT_KEY = "mfsim.constant"
+"""Key of a Quant's metadata: `fixed` if the architecture gives its constants; without it they are learned."""
 
 
 INTEGERS = {
@@ -43,6 +45,8 @@ class FileNode:
     outputs: tuple[str, ...]
     attributes: Mapping[str, object]
     layer: str
+    constant: str = "learned"
+    """What the constants of a Quant are: learned or fixed."""
 
     @property
     def shown(self) -> str:
@@ -162,6 +166,7 @@ def _input_shape(value: onnx.ValueInfoProto, foreign: bool) -> tuple[tuple[int, 
 
 def _node(proto: onnx.NodeProto, index: int) -> FileNode:
     name = proto.name or f"{proto.op_type}_{index}"
+    metadata = {entry.key: entry.value for entry in proto.metadata_props}
     return FileNode(
         name,
         proto.op_type,
@@ -169,7 +174,8 @@ def _node(proto: onnx.NodeProto, index: int) -> FileNode:
         tuple(proto.input),
         tuple(proto.output),
         {attribute.name: _attribute(attribute) for attribute in proto.attribute},
-        next((entry.value for entry in proto.metadata_props if entry.key == LAYER_KEY), ""),
+        metadata.get(LAYER_KEY, ""),
+        metadata.get(CONSTANT_KEY, "learned"),
     )
 
 

@@ -24,12 +24,14 @@ class Grid:
     exponents : int64 array of the shape of `codes`.
     format : the word that the quantizer gave them.
     factors : float64 array of the shape of `codes`, 1 <= factor < 2; None where all are 1.
+    constant : "learned", or "fixed" by the architecture.
     """
 
     codes: np.ndarray
     exponents: np.ndarray
     format: Format
     factors: np.ndarray | None = None
+    constant: str = "learned"
 
     @property
     def scale(self) -> Scale:
@@ -70,7 +72,7 @@ class Grid:
     def transposed(self) -> Grid:
         """Return the values with their axes in reverse order."""
         factors = None if self.factors is None else self.factors.T
-        return Grid(np.ascontiguousarray(self.codes.T), self.exponents.T, self.format, factors)
+        return Grid(np.ascontiguousarray(self.codes.T), self.exponents.T, self.format, factors, self.constant)
 
 
 def exact_grid(values: np.ndarray, exponents: np.ndarray | int) -> Grid:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -278,7 +278,7 @@ class Lowering:
             if is_quant(node) and inputs and isinstance(inputs[0], (np.ndarray, Grid)):
                 values = inputs[0].values() if isinstance(inputs[0], Grid) else inputs[0]
                 values = values if self.strict else values.astype(np.float32)
-                results = [self.quantizer(node).of_constant(values)]
+                results = [replace(self.quantizer(node).of_constant(values), constant=node.constant)]
             elif not self.strict and is_foreign_constant(node, inputs):
                 results = [of_constant(node, inputs)]
             else:

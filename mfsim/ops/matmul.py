@@ -3,8 +3,9 @@
     y[..., o] = sum_k x[..., k] * w[k, o] + bias[o]
 
 Weights are a constant [K, O], or a second activation [batch, ..., K, O] (no bias then). The result and
-the bias lie on the grid scale(x) * scale(w[o]). An output takes K multiplications, by learned
-constants or by activations, and K additions with a bias, K - 1 without.
+the bias lie on the grid scale(x) * scale(w[o]). An output takes K multiplications, by
+constants or by activations, and K additions with a bias, K - 1 without. `constant` says what constant
+weights are: learned, or fixed by the architecture (a cosine transform, say); they are counted so.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from mfsim.formats import Format, Range, Scale
 from mfsim.ops.matrices import matrix_sums, matrix_terms
-from mfsim.ops.op import Case, Op, activation, constant
+from mfsim.ops.op import Attribute, Case, Op, activation, constant
 from mfsim.ops.products import dense_count, dense_inference, unpacked
 
 
@@ -68,7 +69,7 @@ def cases():
 OP = Op(
     name="matmul",
     summary="matrix product with multiplications (baseline)",
-    attributes=(),
+    attributes=(Attribute("constant", "str", "what constant weights are", "learned", ("learned", "fixed")),),
     inputs=("x", "w", "bias?"),
     primitives=frozenset({"mul", "addsub"}),
     infer=infer,

@@ -215,8 +215,9 @@ def dense_count(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor],
     """Return the rows of a dense product with sums of `length` products."""
     x, w, bias = unpacked(inputs)
     total = size(outputs[0].shape)
+    multiplied_by = node.attributes.get("constant", "learned") if w.is_constant else "activation"
     return rows(
         node,
-        ("mul", (x.format.bits, w.format.bits), total * length, "learned" if w.is_constant else "activation"),
+        ("mul", (x.format.bits, w.format.bits), total * length, multiplied_by),
         ("addsub", (node.words["acc"].bits, node.words["product"].bits), total * (length - (bias is None))),
     )

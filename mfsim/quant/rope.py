@@ -28,6 +28,8 @@ class QuantRope(nn.Module):
     cosines, sines : buffers, shape [tokens, length]
     """
 
+    fixed = ("cosine_quant", "sine_quant")
+    """Quantizers whose constants the architecture gives: their multiplications are counted apart."""
     cosines: torch.Tensor
     sines: torch.Tensor
 

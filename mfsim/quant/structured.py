@@ -30,6 +30,9 @@ from mfsim.quant.quantizers import ActivationQuant, BiasWord, QuantBiasMixin, pl
 class QuantDCT(QuantLinear):
     """`DCT` on codes: a matrix product with fixed weights."""
 
+    fixed = ("weight_quant",)
+    """Quantizers whose constants the architecture gives: their multiplications are counted apart."""
+
     def __init__(self, layer: DCT, words: Words) -> None:
         super().__init__(SimpleNamespace(weight=torch.tensor(layer.matrix(), dtype=torch.float32), bias=None), words)
         self.weight.requires_grad_(False)

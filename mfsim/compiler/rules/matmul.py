@@ -38,6 +38,8 @@ def matmul(lowering: Lowering, node: FileNode) -> None:
         return
     weights = lowering.grid(node, 1, "the weights")
     shape = product_shape(x, weights)
+    if op == "matmul":
+        attributes["constant"] = weights.constant
     emit_product(lowering, node, op, x, weights, shape, attributes, axes=(len(shape) - 1, 1))
 
 
@@ -57,7 +59,7 @@ def gemm(lowering: Lowering, node: FileNode) -> None:
     if node.integer("transB", 0):
         weights = weights.transposed()
     shape = product_shape(x, weights)
-    emit_product(lowering, node, "matmul", x, weights, shape, {}, axes=(1, 1), bias_input=2)
+    emit_product(lowering, node, "matmul", x, weights, shape, {"constant": weights.constant}, axes=(1, 1), bias_input=2)
 
 
 def product_shape(x: Tensor, weights: Grid) -> tuple[int, ...]:

@@ -15,8 +15,8 @@ def mul(lowering: Lowering, node: FileNode) -> None:
     if lowering.is_activation(node, 1 - k):
         lowering.emit(node, "mul", [lowering.tensor(node, 0).name, lowering.tensor(node, 1).name])
     elif lowering.strict and isinstance(lowering.value(node, 1 - k), Grid):
-        x = lowering.tensor(node, k)
-        lowering.emit(node, "mul", [x.name, constant_beside(lowering, node, 1 - k, x)])
+        x, kind = lowering.tensor(node, k), lowering.grid(node, 1 - k, "the constant").constant
+        lowering.emit(node, "mul", [x.name, constant_beside(lowering, node, 1 - k, x)], {"constant": kind})
     else:
         shift(lowering, node)
 
