@@ -1,4 +1,4 @@
-"""Normalisers, norms and Fourier magnitudes counted from shapes: as the integer op of rows of 8-bit codes in their place.
+"""Normalisers, norms and fixed-point transforms counted from shapes: as the integer op of rows of 8-bit codes in their place.
 
 How often an integer form adds, compares and looks up does not depend on the values, but some of its
 words and table sizes do; here they are those of 8-bit codes on 2**-6, whose tables need no clamped index.
@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from mfsim import ops
-from mfsim.derived import dft, norms, softmax, tanh_l1
+from mfsim.derived import dct, dft, norms, softmax, tanh_l1
 from mfsim.derived.normalisers import default_fraction
 from mfsim.formats import Format, Scale
 from mfsim.ops.op import Row, activation, constant
@@ -123,3 +123,14 @@ def magnitude_rows(shape: tuple[int, ...], bits: int) -> tuple[Row, ...]:
     guard, places = dft.defaults(length, x.range.bound, fraction, EXPONENT)
     table = constant("cosines", np.array(dft.cosines(length, places)), scale=Scale.of(-places))
     return _rows("dft_magnitude", [x, table], {"fraction": fraction, "guard": guard}, bits)
+
+
+@functools.lru_cache(maxsize=32)
+def cosine_rows(shape: tuple[int, ...], bits: int, form: str) -> tuple[Row, ...]:
+    """Return the rows of a fast cosine transform over the last axis of `shape`, in the form fast or csd of `mfsim.nn.DCT`."""
+    length, fraction = shape[-1], 5
+    x = activation("x", shape, WORD, Scale.of(EXPONENT))
+    guard, places = dct.defaults(length, x.range.bound, fraction, EXPONENT)
+    table = constant("multipliers", np.array(dct.multipliers(length, places)), scale=Scale.of(-places))
+    products = "shift" if form == "csd" else "mul"
+    return _rows("dct", [x, table], {"fraction": fraction, "guard": guard, "products": products}, bits)

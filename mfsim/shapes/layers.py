@@ -17,7 +17,7 @@ from mfsim import nn as layers
 from mfsim.errors import ShapeError, UnsupportedOpError
 from mfsim.nn.wht import fit_lengths
 from mfsim.ops.op import Row
-from mfsim.shapes.functions import magnitude_rows, norm_rows, shift_norm_rows, softmax_rows, tanh_l1_rows
+from mfsim.shapes.functions import cosine_rows, magnitude_rows, norm_rows, shift_norm_rows, softmax_rows, tanh_l1_rows
 from mfsim.shapes.primitives import bits_of, row
 from mfsim.shapes.products import product
 from mfsim.shapes.sized import Sized, count_op, sized
@@ -105,6 +105,11 @@ def _dft_magnitude(layer: Any, call: Call) -> list[Row]:
         return list(magnitude_rows(_rows_of(x), bits_of(x)))
     except ShapeError as error:  # a length that the op does not take
         raise UnsupportedOpError(str(error)) from error
+
+
+def _fast_dct(layer: Any, call: Call) -> list[Row]:
+    x = call.arguments[0]
+    return list(cosine_rows(_rows_of(x), bits_of(x), layer.form))
 
 
 def _mf_mat_mul(layer: Any, call: Call) -> list[Row]:
@@ -227,4 +232,6 @@ LAYERS: dict[type[nn.Module], LayerRule] = {
 def layer_rule(layer: nn.Module) -> Rule | None:
     """Return the rule that counts `layer` as a whole, or None."""
     rule = LAYERS.get(type(layer))
+    if isinstance(layer, layers.DCT) and layer.form != "dense":
+        rule = _fast_dct
     return None if rule is None else lambda call: rule(layer, call)

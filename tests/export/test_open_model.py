@@ -15,7 +15,7 @@ from mfsim.data.dataset import Split
 from mfsim.errors import ExportError, ModelError, RecipeError
 from mfsim.export import open_model, run, session
 from mfsim.export.exporter import quantized_model
-from mfsim.nn import Add, LayerNorm, MFLinear, MFMatMul, RMSNorm, ShiftNorm, Softmax, models
+from mfsim.nn import DCT, Add, DFTMagnitude, Gram, LayerNorm, MFLinear, MFMatMul, RMSNorm, ShiftNorm, Softmax, models
 from mfsim.quant import Recipe, finetune, fold, load, quantize, save
 from mfsim.quant.calibrate import keep_trained
 from mfsim.quant.layers import QuantProduct
@@ -111,9 +111,22 @@ class Attention(nn.Module):
         return self.head(self.third(self.second(self.add(x, self.act(y)))))
 
 
-def test_tables_and_other_derived_constants_follow():
+class Transforms(nn.Module):
+    """Fixed-point transforms and symmetric scores."""
+
+    def __init__(self):
+        super().__init__()
+        self.fast, self.digits, self.bins = DCT(16, "fast"), DCT(16, "csd"), DFTMagnitude(16)
+        self.scores, self.head = Gram(), nn.Linear(8, 5)
+
+    def forward(self, x):
+        return self.head(self.scores(self.bins(self.digits(self.fast(x)))))
+
+
+@pytest.mark.parametrize("network", [Attention, Transforms])
+def test_tables_and_other_derived_constants_follow(network):
     torch.manual_seed(0)
-    model, tokens = Attention().eval(), torch.randn(40, 8, 16)
+    model, tokens = network().eval(), torch.randn(40, 8, 16)
     contents = (
         {},
         {"activation": 6, "weight": 5},

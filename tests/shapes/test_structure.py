@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from mfsim.errors import CountError
-from mfsim.nn import DFTMagnitude, Gram, MatMul, TriangularLinear
+from mfsim.nn import DCT, DFTMagnitude, Gram, MatMul, TriangularLinear
 from mfsim.shapes import Input, count_module
 
 
@@ -63,6 +63,14 @@ def test_magnitudes_of_another_length_are_named():
     )
     with pytest.raises(CountError, match=f"^{message}$"):
         count_module(lambda: DFTMagnitude(12), [Input((12,))])
+
+
+def test_a_cosine_transform_is_counted_in_its_form():
+    dense, fast, csd = (counts(DCT(32, form), 7, 32) for form in ("dense", "fast", "csd"))
+    assert dense == {"learned": 0, "activation": 0, "fixed": 7 * 32 * 32, "addsub": 7 * 32 * 31}
+    products = 32 * 5 // 2 + 1
+    assert fast == {"learned": 0, "activation": 0, "fixed": 7 * products, "addsub": 7 * (209 + products + 32)}
+    assert (csd["fixed"], csd["addsub"] > fast["addsub"] + 2 * fast["fixed"]) == (0, True)
 
 
 def test_a_symmetric_unit_hands_one_tensor_to_its_scores():
