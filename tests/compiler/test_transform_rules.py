@@ -1,0 +1,79 @@
+"""Fixed-point transforms and Gram products in a file: like ONNX Runtime; what they state must hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mfsim.compiler import compile_model
+from mfsim.derived import dct, dft
+from mfsim.errors import MfsimError
+from tests.compiler.files import File, assert_like_runtime, images
+
+N = 8
+GUARD, BITS, FRACTION = 3, 12, 4
+
+
+def stated(op):
+    """Return the constants of `op` for x on 2^-4."""
+    if op == "DCT":
+        return [*dct.stages(N, BITS), dct.factors(N, GUARD, FRACTION, -4, BITS)]
+    return [*dft.stages(N, BITS), dft.bins(N), dft.factors(N, GUARD, FRACTION, -4, BITS)]
+
+
+def node(file, op, constants, x_scale=2.0**-4, y_scale=2.0**-FRACTION):
+    given = [file.constant(np.array(values), dtype=np.int64) for values in constants]
+    inputs = [file.quant("x"), file.constant(x_scale), *given, file.constant(y_scale)]
+    return file.mf(op, *inputs, **({"products": "shift"} if op == "DCT" else {}))
+
+
+@pytest.mark.parametrize(("op", "name"), [("DCT", "dct"), ("DFTMagnitude", "dft_magnitude")])
+def test_transforms(op, name):
+    file = File(x=(3, N))
+    program = assert_like_runtime(file.model(node(file, op, stated(op))), images((3, N)))
+    (found,) = program.nodes
+    assert (found.op, found.attributes["guard"], found.attributes["fraction"]) == (name, GUARD, FRACTION)
+    assert found.attributes.get("products", "shift") == "shift"
+    assert program.inputs_of(found)[1].scale.exponent == -BITS
+
+
+def test_products_of_rows():
+    file = File(x=(2, 3, 5))
+    program = assert_like_runtime(file.model(file.mf("Gram", file.quant("x"))), images((2, 3, 5)))
+    assert [found.op for found in program.nodes] == ["gram"]
+
+
+CHANGED = {"DCT": ("the places", "the weights", "the factors"), "DFTMagnitude": ("the places", "the weights", "the bins", "the factors")}  # fmt: skip
+
+
+@pytest.mark.parametrize(("op", "k"), [(op, k) for op, names in CHANGED.items() for k in range(len(names))])
+def test_what_a_transform_states_must_hold(op, k):
+    constants = [np.array(values) for values in stated(op)]
+    constants[k].reshape(-1)[-1] += 1
+    file = File(x=(3, N))
+    kind = "multipliers" if op == "DCT" else "cosines"
+    with pytest.raises(MfsimError) as error:
+        compile_model(file.model(node(file, op, constants)))
+    assert str(error.value).endswith(
+        f": {CHANGED[op][k]} must be those of a transform of 8 codes with 12 bits of {kind}"
+    )
+
+
+@pytest.mark.parametrize("op", CHANGED)
+def test_factors_that_are_no_factors(op):
+    constants = [np.array(values) for values in stated(op)]
+    constants[-1] = -constants[-1]
+    file = File(x=(3, N))
+    with pytest.raises(MfsimError, match=r": the factors must be positive, and begin with those of "):
+        compile_model(file.model(node(file, op, constants)))
+
+
+@pytest.mark.parametrize("op", CHANGED)
+def test_other_scales(op):
+    for scales, message in (
+        ({"x_scale": 2.0**-5}, r": the scale of x must be 2\^-4, not 2\^-5$"),
+        ({"y_scale": 2.0**-5}, r": the factors must be those of a transform of 8 codes with 12 bits of "),
+    ):
+        file = File(x=(3, N))
+        with pytest.raises(MfsimError, match=message):
+            compile_model(file.model(node(file, op, stated(op), **scales)))
