@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
+from torch import nn
 
 from mfsim.analysis import memory
+from mfsim.compiler import compile_model
 from mfsim.export import open_model, quantized_model
+from mfsim.export.runtime import run, session
+from mfsim.nn import Add
 from mfsim.nn.attention import PRESETS, cache_bytes
-from mfsim.quant import Recipe
+from mfsim.parity import codes_of
+from mfsim.quant import Recipe, fold, quantize
+from mfsim.simulate import quantize_input, simulate
+from tests.bits import assert_bit_equal
 from tests.quant.decoders import TOKENS, assert_step_equals, small_decoder, text_ids
 from tests.quant.token_networks import assert_one_network
 
@@ -52,4 +60,36 @@ def test_an_edited_file_is_that_of_a_freshly_quantized_decoder():
     opened = open_model(quantized_model(small_decoder(attention="qkk"), text_ids()))
     opened.set_formats(Recipe.from_dict(recipe))
     fresh = quantized_model(small_decoder(attention="qkk", recipe=recipe), text_ids())
+    assert opened.model().SerializeToString(deterministic=True) == fresh.SerializeToString(deterministic=True)
+
+
+class Labelled(nn.Module):
+    """Reals with a label beside them; the reals go two ways, so that they need a quantizer at the entrance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.left, self.right = nn.Embedding(5, 4), nn.Linear(3, 4), nn.Linear(3, 4)
+        self.add1, self.add2 = Add(), Add()
+
+    def forward(self, label: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return self.add1(self.embed(label), self.add2(self.left(x), self.right(x.relu())))
+
+
+def test_ids_have_no_quantizer_at_the_entrance_but_the_reals_beside_them_do():
+    torch.manual_seed(0)
+    inputs = torch.randint(0, 5, (40,)), torch.randn(40, 3)
+    model = fold(Labelled().eval(), inputs)
+    network = quantize(model, Recipe.from_dict({}), inputs)
+    assert len(network.input_quant) == 1
+    proto = quantized_model(network, inputs)
+    program = compile_model(proto)
+    values = dict(zip(program.inputs, (x.numpy() for x in inputs), strict=True))
+    with torch.no_grad():
+        codes = codes_of(program, {"output": network(*inputs).numpy()})["output"]
+    assert_bit_equal(simulate(program, quantize_input(program, values)).outputs["output"].astype("int64"), codes)
+    for optimise in (True, False):
+        assert_bit_equal(codes_of(program, run(session(proto, optimise), values))["output"], codes)
+    opened, recipe = open_model(proto), Recipe.from_dict({"input": 6, "activation": 5})
+    opened.set_formats(recipe)
+    fresh = quantized_model(quantize(model, recipe, inputs), inputs)
     assert opened.model().SerializeToString(deterministic=True) == fresh.SerializeToString(deterministic=True)
