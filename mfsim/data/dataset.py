@@ -113,6 +113,10 @@ def from_arrays(
     Without `test`, `tests` images (default a fifth) are split off first; then, without `validated`,
     `validation` images (default a tenth of the rest) for the validation split.
     """
+    if test is None and len(labels) < 3:
+        raise DataError(
+            f"{len(labels)} images are too few for a training, a validation and a test split; at least 3 are needed"
+        )
     if test is None:
         rest, chosen = stratified(labels, tests or max(1, len(labels) // 5))
         test = Split(images[chosen], labels[chosen])

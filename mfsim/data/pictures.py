@@ -19,6 +19,8 @@ from mfsim.data.dataset import Dataset, Split, as_images, from_arrays
 from mfsim.errors import DataError, did_you_mean
 
 SUFFIXES = (".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+LARGEST = 4096
+"""Pixels along a side that pictures may be stretched to; a thousand of that size fill any memory."""
 SPLITS = ("train", "validation", "test")
 GREY = ("1", "L")
 COLOUR = ("CMYK", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBX", "RGBa", "YCbCr")
@@ -102,6 +104,10 @@ def _files(folder: pathlib.Path, classes: list[str]) -> tuple[list[pathlib.Path]
 
 def _images(files: list[pathlib.Path], size: tuple[int, int] | None, folder: pathlib.Path) -> np.ndarray:
     """Return float32 [N, C, H, W]."""
+    if size is not None and max(size) > LARGEST:
+        raise DataError(
+            f"the size behind {folder} must be at most {LARGEST} in rows and columns, not {size[0]}x{size[1]}"
+        )
     pictures = [_picture(path) for path in files]
     if size is not None:
         pictures = [picture.resize((size[1], size[0]), Image.Resampling.BILINEAR) for picture in pictures]

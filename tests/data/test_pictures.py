@@ -135,6 +135,17 @@ def test_unequal_sizes(classes):
     )
 
 
+@pytest.mark.parametrize(("size", "shown"), [("4097", "4097x4097"), ("4x99999999999999", "4x99999999999999")])
+def test_a_size_that_no_memory_holds(classes, size, shown):
+    refused(f"{classes}@{size}", f"the size behind {classes} must be at most 4096 in rows and columns, not {shown}")
+
+
+def test_too_few_pictures_to_split(tmp_path):
+    for name in ("ant", "bee"):
+        draw(tmp_path / name / "0.png", 0)
+    refused(tmp_path, "2 images are too few for a training, a validation and a test split; at least 3 are needed")
+
+
 def test_an_unreadable_picture(classes):
     path = classes / "bee" / "3.png"
     for content in (b"", b"text", path.read_bytes()[:60]):
