@@ -41,6 +41,8 @@ def why_digital(node: Node, program: Program, array: Array) -> str:
         if all(n == 1 for _, n in _lengths(node, program)):
             return "a transform of length 1"
         return "" if array.stores == "wht" else "the array stores weights, not the transform"
+    if node.op.endswith(("_matmul", "_conv2d")) and node.op not in PRODUCTS:
+        return "its terms have no mapping onto cells here"
     if node.op not in PRODUCTS:
         return "no product with stored weights"
     if not program.tensors[node.inputs[1]].is_constant:

@@ -68,6 +68,11 @@ def test_each_kind_of_array_serves_its_own_ops():
     assert reasons["mf"] == reasons["head"] == "the array stores the transform, no weights"
 
 
+def test_weights_whose_terms_are_no_products_stay_digital():
+    report = map_program(one("adder_matmul", (3,), {}, [(np.arange(6).reshape(3, 2), 8, -7)]), MACRO)
+    assert [(n.op, n.reason) for n in report.digital] == [("adder_matmul", "its terms have no mapping onto cells here")]
+
+
 def test_transform_of_length_1_computes_nothing():
     report = map_program(one("wht", (3, 1)), CROSSBAR)
     assert [(n.operations, n.reason) for n in report.digital] == [(0, "a transform of length 1; nothing is computed")]
