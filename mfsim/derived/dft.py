@@ -154,7 +154,7 @@ def defaults(n: int, largest: int, fraction: int, x_exponent: int) -> tuple[int,
     """Return (G, T): the fewest guard and cosine bits that keep `result_error` at 1/4 LSB, as far as words allow.
 
     >>> defaults(64, 128, 4, -4), defaults(8, 128, 4, -4)
-    ((4, 15), (3, 12))
+    ((4, 14), (2, 11))
     """
     q = check_length(n)
     most = (RADICAND_BITS - 2 - 2 * (q + largest.bit_length())) // 2
