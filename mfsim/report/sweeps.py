@@ -77,7 +77,7 @@ def sweep_table(report: SweepReport) -> Table:
 
 def points(difference: float) -> str:
     """Return a difference of accuracies in points of percent, with its sign."""
-    return f"{100 * difference:+.2f}".replace("-", MINUS)
+    return f"{100 * difference + 0.0:+.2f}".replace("-", MINUS)  # nothing lost is -0.0 before the addition
 
 
 def sweep_pictures(name: str, report: SweepReport) -> list[Picture]:

@@ -13,7 +13,7 @@ from mfsim.analysis.sweeps import SweepReport
 from mfsim.report import write_report
 from mfsim.report.charts import Axis
 from mfsim.report.curves import HEIGHT, TOP, Curve, curves
-from mfsim.report.sweeps import place, sweep_pictures, sweep_table
+from mfsim.report.sweeps import place, points, sweep_pictures, sweep_table
 from tests.analysis.programs import mixed
 from tests.report.networks import result
 from tests.report.sweeps import many, product, sensitivity
@@ -70,6 +70,10 @@ def test_bars_of_what_each_layer_loses():
     assert bars == [("40", "50", "observed"), ("40", "25", "observed"), ("15", "25", "exact")]
     assert "\N{MINUS SIGN}25.00 points" in picture.svg
     assert "conv&lt;2&gt;, weight 4" in picture.svg
+
+
+def test_nothing_lost_has_no_minus():
+    assert [points(-0.0), points(0.0), points(-0.125)] == ["+0.00", "+0.00", "\N{MINUS SIGN}12.50"]
 
 
 def test_bars_need_the_networks_own_accuracy():
