@@ -7,8 +7,10 @@ the best level that may be used: each path that a machine has can be tried there
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
+import sys
 
 import llvmlite.binding
 
@@ -29,9 +31,20 @@ LEVELS = tuple(_NEEDED)
 
 @functools.cache
 def available() -> tuple[str, ...]:
-    """Return the levels that this machine has, the best one first."""
+    """Return the levels that this machine has, the best one first.
+
+    The first call asks Linux for the AMX tiles, for all threads of the process.
+    """
     features = llvmlite.binding.get_host_cpu_features()
-    return tuple(name for name, needed in _NEEDED.items() if all(features.get(feature) for feature in needed))
+    found = [name for name, needed in _NEEDED.items() if all(features.get(feature) for feature in needed)]
+    return tuple(name for name in found if name != "amx" or _tiles_allowed())
+
+
+def _tiles_allowed() -> bool:
+    """Ask for the tiles with arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA); only x86-64 comes here."""
+    if not sys.platform.startswith("linux"):
+        return False
+    return bool(ctypes.CDLL(None).syscall(158, 0x1023, 18) == 0)
 
 
 def best(forms: tuple[str, ...]) -> str:
