@@ -1,0 +1,176 @@
+"""wht, fast form: butterflies over whole vectors in registers, each pass over memory as many stages as fit.
+
+A transform of blocks of n codes that lie `inner` apart is a transform over some bits of the flat index. Where
+these begin inside a vector (the last axis, or a short power of two behind it), `rows` does the bits of the lane
+and those of as many vectors as the registers hold in one pass, and the rest in passes of strided vectors, one row of
+2**last codes after the other, so that it stays in the cache.
+Where `inner` is longer, `columns` does vectors of neighbouring columns.
+
+Nothing is ordered among the stages and every sum wraps, so the result is exact in every word that holds it.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from mfsim.kernels import host
+from mfsim.kernels.jit import kernel
+from mfsim.kernels.vector import radix
+from mfsim.kernels.wht import natural_rows
+
+FORMS = {"avx512": (64, 4), "avx2": (32, 3), "portable": (16, 3)}
+"""For each level the bytes of a vector, and log2 of how many of them a pass holds in registers."""
+
+CACHED_CODES = 1 << 15
+"""How many codes are transformed over several axes, or transformed and sorted, at a time."""
+
+
+@functools.cache
+def rows(lane_bits, held, first, last):
+    """Return the kernel that transforms over the bits `first` to `last` - 1 of the index.
+
+    `first` <= `lane_bits`; 2**lane_bits is the number of codes of a vector, 2**held that of the vectors of a pass.
+    """
+    lanes, count = 1 << lane_bits, 1 << held
+    once = min(last, lane_bits + held)
+    in_lane = (1 << min(last, lane_bits)) - (1 << min(first, lane_bits))
+    across = (1 << max(once - lane_bits, 0)) - (1 << max(first - lane_bits, 0))
+    size = max(1 << last, lanes * count)
+    passes, left = divmod(last - once, held)
+    every, rest, others = count - 1, 1 << left, (1 << left) - 1
+
+    @kernel
+    def transform_rows(source, target, start, stop):
+        for row in range(start, stop, size):
+            for at in range(row, row + size, lanes * count):
+                radix(source, at, lanes, target, at, lanes, lanes, count, in_lane, across)
+            step = lanes * count
+            for _ in range(passes):
+                for block in range(row, row + size, step * count):
+                    for at in range(block, block + step, lanes):
+                        radix(target, at, step, target, at, step, lanes, count, 0, every)
+                step *= count
+            if left > 0:
+                for at in range(row, row + step, lanes):
+                    radix(target, at, step, target, at, step, lanes, rest, 0, others)
+
+    return transform_rows
+
+
+@functools.cache
+def columns(lane_bits, held, bits):
+    """Return the kernel that transforms blocks of 2**bits rows of `inner` codes, a vector of columns at a time.
+
+    It does the first `width` columns, a multiple of 2**lane_bits; `scratch` holds a vector for each row. More rows than
+    the registers hold go there after the first pass and come back in the last: rows that lie a large power
+    of two apart would drive each other out of the cache.
+    """
+    lanes, count, n = 1 << lane_bits, 1 << held, 1 << bits
+    passes = (bits - 1) // held
+    every, rest, others = count - 1, 1 << bits - passes * held, (1 << bits - passes * held) - 1
+
+    @kernel
+    def transform_columns(source, target, scratch, inner, width):
+        for block in range(0, source.size, n * inner):
+            for at in range(block, block + width, lanes):
+                if passes == 0:
+                    radix(source, at, inner, target, at, inner, lanes, rest, 0, others)
+                    continue
+                for row in range(0, n, count):
+                    radix(source, at + row * inner, inner, scratch, row * lanes, lanes, lanes, count, 0, every)
+                step = lanes * count
+                for _ in range(passes - 1):
+                    for group in range(0, n * lanes, step * count):
+                        for place in range(group, group + step, lanes):
+                            radix(scratch, place, step, scratch, place, step, lanes, count, 0, every)
+                    step *= count
+                apart = step // lanes * inner
+                for row in range(step // lanes):
+                    radix(scratch, row * lanes, step, target, at + row * inner, apart, lanes, rest, 0, others)
+
+    return transform_columns
+
+
+@kernel
+def reorder(y, scratch, rows_, inner):
+    """Sort, in place, the rows of `inner` codes of each block of y; `scratch` holds a block, `rows_` says whence."""
+    for block in range(0, y.size, scratch.size):
+        for i in range(scratch.size):
+            scratch[i] = y[block + i]
+        for row in range(rows_.size):
+            for i in range(inner):
+                y[block + row * inner + i] = scratch[rows_[row] * inner + i]
+
+
+def _transform_rows(source, target, first, last, lane_bits, held):
+    run_rows = rows(lane_bits, held, first, last)
+    size = 1 << max(last, lane_bits + held)
+    whole = source.size - source.size % size
+    run_rows(source, target, 0, whole)
+    if whole < source.size:
+        rest = np.zeros(size, source.dtype)
+        rest[: source.size - whole] = source[whole:]
+        run_rows(rest, rest, 0, size)
+        target[whole:] = rest[: source.size - whole]
+
+
+def _transform_columns(source, target, n, inner, lane_bits, held):
+    lanes = 1 << lane_bits
+    run_columns = columns(lane_bits, held, n.bit_length() - 1)
+    scratch = np.empty(n * lanes, source.dtype)
+    whole = inner - inner % lanes
+    # Columns that fill no vector, padded with zeros.
+    rest_of_source = source.reshape(-1, n, inner)[:, :, whole:]
+    rest = np.zeros((*rest_of_source.shape[:2], lanes), source.dtype) if whole < inner else None
+    if rest is not None:
+        rest[:, :, : inner - whole] = rest_of_source
+        run_columns(rest.reshape(-1), rest.reshape(-1), scratch, lanes, lanes)
+    run_columns(source, target, scratch, inner, whole)
+    if rest is not None:
+        target.reshape(-1, n, inner)[:, :, whole:] = rest[:, :, : inner - whole]
+
+
+def transform(source, target, n, inner, order, level):
+    """Transform blocks of n codes that lie `inner` apart in flat `source` into flat `target`, which may be the same.
+
+    Both are of one integer type, in which sums wrap; their size is a multiple of n * inner. `level` is one of `FORMS`.
+    """
+    source, target = (array.view(f"i{array.itemsize}") for array in (source, target))
+    width, held = FORMS[level]
+    lane_bits = (width // source.itemsize).bit_length() - 1
+    if n == 1:
+        np.copyto(target, source)
+    elif inner <= 1 << lane_bits and not inner & (inner - 1):
+        first = inner.bit_length() - 1
+        _transform_rows(source, target, first, first + n.bit_length() - 1, lane_bits, held)
+    else:
+        _transform_columns(source, target, n, inner, lane_bits, held)
+    if order != "natural":
+        reorder(target, np.empty(n * inner, target.dtype), natural_rows(n, order), inner)
+
+
+def run(inputs, attributes, outputs):
+    """Fill the output of op `wht` for codes of any integer type, at the level of this machine."""
+    x, y = inputs[0], outputs[0]
+    level = host.best(tuple(FORMS))
+    dims, block, order = attributes["dims"], attributes["block"], attributes["order"]
+    shape = x.shape[x.ndim - dims :]
+    lengths = [block or length for length in shape]
+    if order == "natural" and list(shape) == lengths:
+        # The transform of a plane is that of its codes in a row.
+        shape, lengths = (int(np.prod(shape)),), [int(np.prod(shape))]
+    sample = int(np.prod(shape))
+    # A few samples at a time stay in the cache between the axes and the sorting.
+    part = max(CACHED_CODES // sample, 1) * sample
+    flat_x, flat_y = x.reshape(-1), y.reshape(-1)
+    for start in range(0, flat_x.size, part):
+        source, target = flat_x[start : start + part], flat_y[start : start + part]
+        if x.dtype != y.dtype:
+            target[...] = source
+            source = target
+        inner = 1
+        for length, n in zip(reversed(shape), reversed(lengths), strict=True):
+            transform(source, target, n, inner, order, level)
+            source, inner = target, inner * length
