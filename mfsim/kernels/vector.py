@@ -71,8 +71,8 @@ def lane_stages(builder, left, right, stages):
     """Emit the butterflies of both vectors over the bits of the lane index that are set in `stages`."""
     lanes = left.type.count
     segment = SEGMENT_BITS // left.type.element.width
-    inside = [bit for bit in reversed(range(segment.bit_length() - 1))]
-    across = [bit for bit in range(segment.bit_length() - 1, lanes.bit_length() - 1)]
+    inside = list(reversed(range(segment.bit_length() - 1)))
+    across = list(range(segment.bit_length() - 1, lanes.bit_length() - 1))
     for turn, masks in ((inside, interleave_masks(lanes, segment)), (across, gather_masks(lanes, segment))):
         if any(stages >> bit & 1 for bit in turn):
             for bit in turn:
