@@ -10,5 +10,6 @@ are work done beforehand: plain numpy may prepare them in `run`.
 
 An op whose time matters has a *fast form* too, in `fast_<op>.py`: a `run` that fills the same codes in
 whatever way the processor is good at. Its `FORMS` names the levels of `mfsim.kernels.host` that it is
-written for.
+written for. In place of `run` it may have `prepare(inputs, outputs, attributes)`, which sees the proved ranges
+and the constants (`int8_parts.Operand`) once and returns a `run`, or None where the plain form has to do.
 """

@@ -97,7 +97,7 @@ def fill(x, a, at, left, zero, places, flip):
                 target[k] = (((code > 0) - (code < 0) + zero * (code == 0)) << places) ^ flip
         else:
             for k in range(source.size):
-                target[k] = abs(source[k]) << places
+                target[k] = (abs(np.int64(source[k])) << places) ^ flip
 
 
 @kernel

@@ -71,6 +71,7 @@ OP = Op(
     attributes=(),
     inputs=("x", "w", "bias?"),
     primitives=frozenset({"mul", "addsub"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,

@@ -19,7 +19,8 @@ import numpy as np
 from mfsim import ops
 from mfsim.errors import DataError, UnsupportedOpError, did_you_mean
 from mfsim.kernels import host
-from mfsim.program import Program
+from mfsim.kernels.int8_parts import Operand
+from mfsim.program import Node, Program
 from mfsim.rtl_models.vectors import VectorWriter
 from mfsim.simulate.inputs import Inputs, by_name, check_codes
 
@@ -169,11 +170,20 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def kernel_of(op: str, kernels: str) -> Callable[..., int | None]:
-    """Return the compiled form of an op that `kernels`, `fast` or `plain`, asks for."""
-    fast = kernels == "fast" and "fast" in ops.get(op).realisations
-    run: Callable[..., int | None] = importlib.import_module(f"mfsim.kernels.{'fast_' if fast else ''}{op}").run
-    return run
+def kernel_of(program: Program, node: Node, kernels: str) -> Callable[..., int | None]:
+    """Return the compiled form of a node that `kernels`, `fast` or `plain`, asks for; `fast` where it has one."""
+    run: Callable[..., int | None] | None = None
+    if kernels == "fast" and "fast" in ops.get(node.op).realisations:
+        module = importlib.import_module(f"mfsim.kernels.fast_{node.op}")
+        if hasattr(module, "prepare"):
+            operands, results = (
+                [Operand(t.range.low, t.range.high, t.codes) for t in tensors]
+                for tensors in (program.inputs_of(node), program.outputs_of(node))
+            )
+            run = module.prepare(operands, results, node.attributes)
+        else:
+            run = module.run
+    return run or importlib.import_module(f"mfsim.kernels.{node.op}").run
 
 
 class _Executor:
@@ -185,7 +195,7 @@ class _Executor:
         self.constants = {
             name: np.array(tensor.codes) for name, tensor in program.tensors.items() if tensor.is_constant
         }
-        self.kernels = [kernel_of(node.op, kernels) for node in program.nodes]
+        self.kernels = [kernel_of(program, node, kernels) for node in program.nodes]
         last = {name: k for k, node in enumerate(program.nodes) for name in (*node.outputs, *node.inputs)}
         self.released: list[list[str]] = [[] for _ in program.nodes]
         for name, k in last.items():
