@@ -23,6 +23,13 @@ from mfsim.kernels.wht import natural_rows
 FORMS = {"avx512": (64, 4), "avx2": (32, 3), "portable": (16, 3)}
 """For each level the bytes of a vector, and log2 of how many of them a pass holds in registers."""
 
+HELD = 3
+"""log2 of how many vectors the first pass over memory holds: eight reach memory as fast as it can be read, and
+sixteen do not."""
+
+AHEAD = 768
+"""How many bytes ahead of itself the first pass fetches."""
+
 CACHED_CODES = 1 << 15
 """How many codes are transformed over several axes, or transformed and sorted, at a time."""
 
@@ -31,30 +38,30 @@ CACHED_CODES = 1 << 15
 def rows(lane_bits, held, first, last):
     """Return the kernel that transforms over the bits `first` to `last` - 1 of the index.
 
-    `first` <= `lane_bits`; 2**lane_bits is the number of codes of a vector, 2**held that of the vectors of a pass.
+    `first` <= `lane_bits`; 2**lane_bits is the number of codes of a vector, 2**held that of the vectors of a later pass.
     """
-    lanes, count = 1 << lane_bits, 1 << held
-    once = min(last, lane_bits + held)
+    lanes, first_count, count = 1 << lane_bits, 1 << HELD, 1 << held
+    once = min(last, lane_bits + HELD)
     in_lane = (1 << min(last, lane_bits)) - (1 << min(first, lane_bits))
     across = (1 << max(once - lane_bits, 0)) - (1 << max(first - lane_bits, 0))
-    size = max(1 << last, lanes * count)
+    size = max(1 << last, lanes * first_count)
     passes, left = divmod(last - once, held)
     every, rest, others = count - 1, 1 << left, (1 << left) - 1
 
     @kernel
     def transform_rows(source, target, start, stop):
         for row in range(start, stop, size):
-            for at in range(row, row + size, lanes * count):
-                radix(source, at, lanes, target, at, lanes, lanes, count, in_lane, across)
-            step = lanes * count
+            for at in range(row, row + size, lanes * first_count):
+                radix(source, at, lanes, target, at, lanes, lanes, first_count, in_lane, across, AHEAD)
+            step = lanes * first_count
             for _ in range(passes):
                 for block in range(row, row + size, step * count):
                     for at in range(block, block + step, lanes):
-                        radix(target, at, step, target, at, step, lanes, count, 0, every)
+                        radix(target, at, step, target, at, step, lanes, count, 0, every, 0)
                 step *= count
             if left > 0:
                 for at in range(row, row + step, lanes):
-                    radix(target, at, step, target, at, step, lanes, rest, 0, others)
+                    radix(target, at, step, target, at, step, lanes, rest, 0, others, 0)
 
     return transform_rows
 
@@ -76,19 +83,19 @@ def columns(lane_bits, held, bits):
         for block in range(0, source.size, n * inner):
             for at in range(block, block + width, lanes):
                 if passes == 0:
-                    radix(source, at, inner, target, at, inner, lanes, rest, 0, others)
+                    radix(source, at, inner, target, at, inner, lanes, rest, 0, others, 0)
                     continue
                 for row in range(0, n, count):
-                    radix(source, at + row * inner, inner, scratch, row * lanes, lanes, lanes, count, 0, every)
+                    radix(source, at + row * inner, inner, scratch, row * lanes, lanes, lanes, count, 0, every, 0)
                 step = lanes * count
                 for _ in range(passes - 1):
                     for group in range(0, n * lanes, step * count):
                         for place in range(group, group + step, lanes):
-                            radix(scratch, place, step, scratch, place, step, lanes, count, 0, every)
+                            radix(scratch, place, step, scratch, place, step, lanes, count, 0, every, 0)
                     step *= count
                 apart = step // lanes * inner
                 for row in range(step // lanes):
-                    radix(scratch, row * lanes, step, target, at + row * inner, apart, lanes, rest, 0, others)
+                    radix(scratch, row * lanes, step, target, at + row * inner, apart, lanes, rest, 0, others, 0)
 
     return transform_columns
 
@@ -106,7 +113,7 @@ def reorder(y, scratch, rows_, inner):
 
 def _transform_rows(source, target, first, last, lane_bits, held):
     run_rows = rows(lane_bits, held, first, last)
-    size = 1 << max(last, lane_bits + held)
+    size = 1 << max(last, lane_bits + HELD)
     whole = source.size - source.size % size
     run_rows(source, target, 0, whole)
     if whole < source.size:

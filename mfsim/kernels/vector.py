@@ -2,7 +2,7 @@
 
 Functions that take a `builder` emit instructions: loads and stores, shuffles, butterflies. They work for every
 integer element of 8 to 64 bits and for vectors of one or more 128-bit segments; LLVM chooses the instructions of
-the machine. Functions marked `intrinsic` are called in kernels; their literal arguments must be constants there.
+the machine. Functions marked `emitted` are called in kernels.
 
 A butterfly between the elements of *one* vector needs them in two. Both shuffles here take the pair (u, w) as one
 array whose index has the bits of the lane and, above them, one bit c that says u or w; and both rotate some of the
@@ -11,6 +11,8 @@ everything lies where it was: one cheap shuffle for each stage and one more, and
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -31,6 +33,17 @@ def store(builder, value, pointer, at):
     """Emit the store of the vector `value` behind element `at` of `pointer`, of any alignment."""
     place = builder.bitcast(builder.gep(pointer, [at]), value.type.as_pointer())
     builder.store(value, place, align=value.type.element.width // 8)
+
+
+def prefetch(builder, pointer, at, ahead):
+    """Emit the fetch into the cache of what lies `ahead` bytes behind element `at` of `pointer`; it need not exist."""
+    name, byte, word = "llvm.prefetch.p0", ir.IntType(8).as_pointer(), ir.IntType(32)
+    function = builder.module.globals.get(name)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), name)
+    place = builder.gep(builder.bitcast(builder.gep(pointer, [at]), byte), [cgutils.intp_t(ahead)])
+    reading, every_cache, data = word(0), word(3), word(1)
+    builder.call(function, [place, reading, every_cache, data])
 
 
 def shuffle(builder, left, right, lanes):
@@ -94,15 +107,21 @@ def vector_stages(builder, values, stages):
     return values
 
 
-@intrinsic(prefer_literal=True)
-def radix(typing, source, source_at, source_step, target, target_at, target_step, lanes, count, in_lane, across):
+def emitted(function) -> Any:
+    """Make what `function` emits callable in kernels; arguments that are constants there reach it as literals."""
+    return intrinsic(prefer_literal=True)(function)
+
+
+@emitted
+def radix(typing, source, source_at, source_step, target, target_at, target_step, lanes, count, in_lane, across, ahead):
     """Transform `count` vectors of `lanes` elements in registers, from flat array `source` into flat array `target`.
 
     Vector k lies at element at + k * step. `in_lane` and `across` are sets of bits of the lane index and of k: the
-    stages of butterflies. `lanes`, `count`, `in_lane` and `across` are constants; an even count where `in_lane` is
-    not 0.
+    stages of butterflies; `count` is even where `in_lane` is not 0. What lies `ahead` bytes (0: nothing) behind
+    each vector of the source is fetched into the cache. The last five arguments are constants.
     """
-    lanes_, count_, in_lane_, across_ = (value.literal_value for value in (lanes, count, in_lane, across))
+    constants = [value.literal_value for value in (lanes, count, in_lane, across, ahead)]
+    lanes_, count_, in_lane_, across_, ahead_ = constants
 
     def generate(context, builder, signature, arguments):
         pointers = [context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 3)]
@@ -110,6 +129,9 @@ def radix(typing, source, source_at, source_step, target, target_at, target_step
             [builder.add(at, builder.mul(step, cgutils.intp_t(k))) for k in range(count_)]
             for at, step in (arguments[1:3], arguments[4:6])
         ]
+        if ahead_:
+            for at in places[0]:
+                prefetch(builder, pointers[0], at, ahead_)
         values = [load(builder, pointers[0], at, lanes_) for at in places[0]]
         if in_lane_:
             for k in range(0, count_, 2):
@@ -119,5 +141,5 @@ def radix(typing, source, source_at, source_step, target, target_at, target_step
         return context.get_dummy_value()
 
     return types.void(
-        source, types.intp, types.intp, target, types.intp, types.intp, lanes, count, in_lane, across
+        source, types.intp, types.intp, target, types.intp, types.intp, lanes, count, in_lane, across, ahead
     ), generate
