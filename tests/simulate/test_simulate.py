@@ -240,9 +240,13 @@ def test_fast_and_plain_kernels_give_the_same(seed):
 
 
 def test_plain_kernels_are_taken_where_they_are_asked_for():
-    assert kernel_of("wht", "plain").__module__ == "mfsim.kernels.wht"
-    assert kernel_of("wht", "fast").__module__ == "mfsim.kernels.fast_wht"
-    assert kernel_of("flatten", "fast").__module__ == "mfsim.kernels.flatten"
+    builder = ProgramBuilder()
+    x = builder.node("wht", [builder.input("x", (2, 4), Format(4))], {})
+    transformed = builder.finish([builder.node("flatten", [x], {})])
+    wht, flatten = transformed.nodes
+    assert kernel_of(transformed, wht, "plain").__module__ == "mfsim.kernels.wht"
+    assert kernel_of(transformed, wht, "fast").__module__ == "mfsim.kernels.fast_wht"
+    assert kernel_of(transformed, flatten, "fast").__module__ == "mfsim.kernels.flatten"
     program = small().finish(["x"])
     with pytest.raises(DataError) as error:
         simulate(program, np.zeros((1, 2, 3), np.int64), kernels="quick")
