@@ -84,20 +84,25 @@ scratch = _Scratch()
 
 
 @kernel
+def take(source, target, left, zero, places, flip):
+    """Fill 1-D `target` with x, sign(x) or |x| of `source`, shifted left by `places`; `flip` -128 adds 128 to each."""
+    if left == VALUE:
+        for k in range(source.size):
+            target[k] = (source[k] << places) ^ flip
+    elif left == SIGN:
+        for k in range(source.size):
+            code = source[k]
+            target[k] = (((code > 0) - (code < 0) + zero * (code == 0)) << places) ^ flip
+    else:
+        for k in range(source.size):
+            target[k] = (abs(np.int64(source[k])) << places) ^ flip
+
+
+@kernel
 def fill(x, a, at, left, zero, places, flip):
-    """Fill the columns of `a` from `at` with x, sign(x) or |x| of x [rows, k]; `flip` adds 128 to each."""
+    """Fill the columns of `a` from `at` with what a part takes of x [rows, k]."""
     for i in range(x.shape[0]):
-        source, target = x[i], a[i, at : at + x.shape[1]]
-        if left == VALUE:
-            for k in range(source.size):
-                target[k] = (source[k] << places) ^ flip
-        elif left == SIGN:
-            for k in range(source.size):
-                code = source[k]
-                target[k] = (((code > 0) - (code < 0) + zero * (code == 0)) << places) ^ flip
-        else:
-            for k in range(source.size):
-                target[k] = (abs(np.int64(source[k])) << places) ^ flip
+        take(x[i], a[i, at : at + x.shape[1]], left, zero, places, flip)
 
 
 @kernel

@@ -7,22 +7,12 @@ import threading
 import numpy as np
 import pytest
 
-from mfsim.kernels import host
-from mfsim.kernels.int8_product import LAYOUTS, MAGNITUDE, SIGN, VALUE, Int8Product, Part, aligned
+from mfsim.kernels.int8_product import MAGNITUDE, SIGN, VALUE, Int8Product, Part, aligned
 from tests.bits import assert_bit_equal
 
 SHAPES = [(1, 1, 1), (5, 3, 17), (33, 65, 31), (7, 128, 64), (70, 130, 100)]
 LEFT = {"ss": (-128, 128), "us": (0, 256), "su": (-128, 128)}
 RIGHT = {"ss": (-128, 128), "us": (-128, 128), "su": (0, 256)}
-
-
-@pytest.fixture(params=list(LAYOUTS))
-def level(request, monkeypatch):
-    """Hold the products to one level."""
-    if request.param not in host.available():
-        pytest.skip(f"this machine has no {request.param}")
-    monkeypatch.setenv("MFSIM_CPU", request.param)
-    return request.param
 
 
 def codes(rng, low, high, shape):
