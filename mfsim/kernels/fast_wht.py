@@ -101,14 +101,19 @@ def columns(lane_bits, held, bits):
 
 
 @kernel
-def reorder(y, scratch, rows_, inner):
-    """Sort, in place, the rows of `inner` codes of each block of y; `scratch` holds a block, `rows_` says whence."""
-    for block in range(0, y.size, scratch.size):
-        for i in range(scratch.size):
-            scratch[i] = y[block + i]
-        for row in range(rows_.size):
-            for i in range(inner):
-                y[block + row * inner + i] = scratch[rows_[row] * inner + i]
+def reorder(source, target, rows_, inner):
+    """Fill `target` with the rows of `inner` codes of each block of `source`, row rows_[i] as row i."""
+    for block in range(0, source.size, rows_.size * inner):
+        if inner == 1:
+            for i in range(rows_.size):
+                target[block + i] = source[block + rows_[i]]
+            continue
+        for i in range(rows_.size):
+            for column in range(inner):
+                target[block + i * inner + column] = source[block + rows_[i] * inner + column]
+
+
+_natural_rows = functools.cache(natural_rows)
 
 
 def _transform_rows(source, target, first, last, lane_bits, held):
@@ -139,13 +144,8 @@ def _transform_columns(source, target, n, inner, lane_bits, held):
         target.reshape(-1, n, inner)[:, :, whole:] = rest[:, :, : inner - whole]
 
 
-def transform(source, target, n, inner, order, level):
-    """Transform blocks of n codes that lie `inner` apart in flat `source` into flat `target`, which may be the same.
-
-    Both are of one integer type, in which sums wrap; their size is a multiple of n * inner. `level` is one of `FORMS`.
-    """
-    source, target = (array.view(f"i{array.itemsize}") for array in (source, target))
-    width, held = FORMS[level]
+def _transform(source, target, n, inner, width, held):
+    """Transform in natural order."""
     lane_bits = (width // source.itemsize).bit_length() - 1
     if n == 1:
         np.copyto(target, source)
@@ -154,8 +154,25 @@ def transform(source, target, n, inner, order, level):
         _transform_rows(source, target, first, first + n.bit_length() - 1, lane_bits, held)
     else:
         _transform_columns(source, target, n, inner, lane_bits, held)
-    if order != "natural":
-        reorder(target, np.empty(n * inner, target.dtype), natural_rows(n, order), inner)
+
+
+def transform(source, target, n, inner, order, level):
+    """Transform blocks of n codes that lie `inner` apart in flat `source` into flat `target`, which may be the same.
+
+    Both are of one integer type, in which sums wrap; their size is a multiple of n * inner. `level` is one of `FORMS`.
+    """
+    source, target = (array.view(f"i{array.itemsize}") for array in (source, target))
+    if order == "natural":
+        _transform(source, target, n, inner, *FORMS[level])
+        return
+    # A few blocks at a time stay in the cache until they are sorted.
+    part = max(CACHED_CODES // (n * inner), 1) * n * inner
+    scratch = np.empty(min(part, source.size), source.dtype)
+    for start in range(0, source.size, part):
+        codes, sorted_codes = source[start : start + part], target[start : start + part]
+        natural = scratch[: codes.size]
+        _transform(codes, natural, n, inner, *FORMS[level])
+        reorder(natural, sorted_codes, _natural_rows(n, order), inner)
 
 
 def run(inputs, attributes, outputs):
@@ -169,9 +186,9 @@ def run(inputs, attributes, outputs):
         # The transform of a plane is that of its codes in a row.
         shape, lengths = (int(np.prod(shape)),), [int(np.prod(shape))]
     sample = int(np.prod(shape))
-    # A few samples at a time stay in the cache between the axes and the sorting.
-    part = max(CACHED_CODES // sample, 1) * sample
     flat_x, flat_y = x.reshape(-1), y.reshape(-1)
+    # A few samples at a time stay in the cache from one axis to the next.
+    part = max(flat_x.size if len(lengths) == 1 else CACHED_CODES // sample * sample, sample)
     for start in range(0, flat_x.size, part):
         source, target = flat_x[start : start + part], flat_y[start : start + part]
         if x.dtype != y.dtype:
