@@ -12,4 +12,4 @@ FORMS = tuple(LAYOUTS)
 def prepare(inputs, outputs, attributes):
     """Return a `run` for these operands, or None if some word is wider than 8 bits."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
-    return prepared(inputs, lambda w, bias: mf_sums(x, w, bias, y, attributes))
+    return prepared(inputs, lambda w, bias, probe: mf_sums(x, w, bias, y, attributes, probe))

@@ -49,53 +49,55 @@ def _extent(codes):
     return (int(codes.min()), int(codes.max())) if codes.size else (0, 0)
 
 
-def dense_sums(x, w, bias, y):
+def dense_sums(x, w, bias, y, probe=None):
     """Return the `Sums` of x w + bias for w [k, n], or None if words are too wide.
 
-    `x` and `y` are ranges (low, high); `bias` int64 [n].
+    `x` and `y` are ranges (low, high); `bias` int64 [n]. `probe` [any, n] has the extreme codes of w, if w has not.
     """
-    kind = kind_of(x, _extent(w))
+    kind = kind_of(x, _extent(w if probe is None else probe))
     if kind is None or not within(y, _WORD):
         return None
-    return [Sums(Int8Product([Part(kind, VALUE, w)], bias), np.zeros(w.shape[1], np.int64))]
+    return [Sums(Int8Product([Part(kind)], w, bias), np.zeros(w.shape[1], np.int64))]
 
 
-def mf_sums(x, w, bias, y, attributes):
-    """Return one or two `Sums` whose total is the MF product of x and w [k, n], with bias; None if words are too wide."""
-    zero, outputs = attributes["sign_zero"], w.shape[1]
+def mf_sums(x, w, bias, y, attributes, probe=None):
+    """Return one or two `Sums` whose total is the MF product of x and w [k, n], with bias; None if words are too wide.
+
+    Arguments as those of `dense_sums`; `attributes` are those of an MF op.
+    """
+    probe = w if probe is None else probe
+    zero, outputs, what, values = attributes["sign_zero"], w.shape[1], VALUE, probe
     shift_x, shift_w = (np.resize(np.array(attributes[name], np.int64), outputs) for name in ("shift_x", "shift_w"))
-    left, x_range = VALUE, x
-    values, signs = w, np.sign(w) + zero * (w == 0)
     if attributes["form"] == "abs":
-        left, x_range = MAGNITUDE, (0, max(abs(x[0]), abs(x[1])))
-        values = np.abs(w)
-    together = _together(left, x_range, values, signs, shift_x, shift_w, zero)
+        what, x, values = MAGNITUDE, (0, max(abs(x[0]), abs(x[1]))), np.abs(probe)
+    signs = np.sign(probe) + zero * (probe == 0)
+    together = _together(what, x, values, signs, shift_x, shift_w, zero)
     if together is not None and within(y, _WORD):
-        return [Sums(Int8Product(together, bias), np.zeros(outputs, np.int64))]
-    kinds = kind_of(x_range, (-1, 1)), kind_of((-1, 1), _extent(values))
-    # The bias lies on the finer grid, which is that of the sums that are not shifted.
-    starts = np.where(shift_x == 0, bias, 0), np.where(shift_x == 0, 0, bias)
+        return [Sums(Int8Product(together, w, bias), np.zeros(outputs, np.int64))]
+    kinds = kind_of(x, (-1, 1)), kind_of((-1, 1), _extent(values))
     largest = int(np.abs(bias).max(initial=0)) + 256 * len(w)
     if None in kinds or largest > _WORD[1]:
         return None
+    # The bias lies on the finer grid, which is that of the sums that are not shifted.
+    starts = np.where(shift_x == 0, bias, 0), np.where(shift_x == 0, 0, bias)
     return [
-        Sums(Int8Product([Part(kinds[0], left, signs)], starts[0]), shift_x),
-        Sums(Int8Product([Part(kinds[1], SIGN, values, zero)], starts[1]), shift_w),
+        Sums(Int8Product([Part(kinds[0], what, SIGN, zero)], w, starts[0]), shift_x),
+        Sums(Int8Product([Part(kinds[1], SIGN, what, zero)], w, starts[1]), shift_w),
     ]
 
 
-def _together(left, x_range, values, signs, shift_x, shift_w, zero):
+def _together(what, x, values, signs, shift_x, shift_w, zero):
     """Return both parts on one grid, or None if the shifts do not fit into 8 bits."""
     if max(shift_x.max(initial=0), shift_w.max(initial=0)) > 7:
         return None
-    signs, shifted, places = signs << shift_x, values << shift_w, 0
-    if kind_of((-1, 1), _extent(shifted)) is None and len(set(shift_w.tolist())) == 1:
+    places, shift = 0, shift_w
+    if kind_of((-1, 1), _extent(values << shift_w)) is None and len(set(shift_w.tolist())) == 1:
         # The other operand of the part takes the shift.
-        shifted, places = values, int(shift_w[0])
-    kinds = kind_of(x_range, _extent(signs)), kind_of((-(1 << places), 1 << places), _extent(shifted))
+        places, shift = int(shift_w[0]), 0
+    kinds = kind_of(x, _extent(signs << shift_x)), kind_of((-(1 << places), 1 << places), _extent(values << shift))
     if None in kinds:
         return None
-    return [Part(kinds[0], left, signs), Part(kinds[1], SIGN, shifted, zero, places)]
+    return [Part(kinds[0], what, SIGN, zero, 0, shift_x), Part(kinds[1], SIGN, what, zero, places, shift)]
 
 
 @kernel
@@ -116,7 +118,7 @@ NOTHING = aligned((0, 0), np.int32)
 
 def matrix(sums, x, y):
     """Fill y [m, n] from x [m, k], some rows at a time so that they stay in the cache."""
-    chunk = min(each.product.chunk() for each in sums)
+    chunk = min(each.product.chunk for each in sums)
     for first in range(0, len(x), chunk):
         part = x[first : first + chunk]
         found = [int32_rows(each.product, part, f"sums {number}") for number, each in enumerate(sums)]

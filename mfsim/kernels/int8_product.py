@@ -1,6 +1,6 @@
 """Exact int32 products of 8-bit matrices, dense and multiplication-free, on the best instructions of the host.
 
-A product is a sum of *parts*, each sum_k left(x[m, k]) * right[k, n] with 8-bit operands: a dense product has the
+A product is a sum of *parts*, each sum_k left(x[m, k]) * right(w[k, n]) with 8-bit operands: a dense product has the
 part (x, w); a multiplication-free one the parts (sign(x), w or |w|) and (x or |x|, sign(w)), which are one dot
 product of twice the length. What the parts multiply is the host's work only: no count and no reference sees it.
 
@@ -11,6 +11,7 @@ in panels [column / 16, k / group, 16, group], packed once, the left ones in row
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import NamedTuple
 
@@ -20,20 +21,21 @@ from mfsim.kernels import host, int8_amx, int8_avx2, int8_portable, int8_vnni
 from mfsim.kernels.jit import kernel
 
 VALUE, SIGN, MAGNITUDE = 0, 1, 2
-"""What a part takes of x."""
+"""What a part takes of a code."""
 
 KINDS = ("ss", "us", "su")
 """Signed or unsigned left and right operands of a part, in the order in which parts lie."""
 
 
 class Part(NamedTuple):
-    """sum_k left(x[m, k]) * right[k, n]; `left` takes x, sign(x) or |x|, and shifts it left by `places`."""
+    """sum_k left(x[m, k]) 2**places * right(w[k, n]) 2**shift; `zero` is the sign of 0, `shift` one or one for each n."""
 
     kind: str
-    left: int
-    right: np.ndarray
+    left: int = VALUE
+    right: int = VALUE
     zero: int = 0
     places: int = 0
+    shift: int | np.ndarray = 0
 
 
 class Layout(NamedTuple):
@@ -54,6 +56,10 @@ LAYOUTS = {
 }
 
 
+CACHE = 1 << 19
+"""Bytes of rows and sums that are worked on at a time."""
+
+
 def up(size, multiple):
     """Return the least multiple of `multiple` that is at least `size`."""
     return -(-size // multiple) * multiple
@@ -61,7 +67,7 @@ def up(size, multiple):
 
 def aligned(shape, dtype):
     """Return an array that begins at a multiple of 64 bytes, so that no vector or row of a tile is split."""
-    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    size = math.prod(shape) * np.dtype(dtype).itemsize
     raw = np.empty(size + 64, dtype=np.uint8)
     first = -raw.ctypes.data % 64
     return raw[first : first + size].view(dtype).reshape(shape)
@@ -74,7 +80,7 @@ class _Scratch(threading.local):
         self.buffers: dict[str, np.ndarray] = {}
 
     def get(self, name, shape, dtype):
-        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        size = math.prod(shape) * np.dtype(dtype).itemsize
         if name not in self.buffers or self.buffers[name].size < size:
             self.buffers[name] = aligned((size,), np.uint8)
         return self.buffers[name][:size].view(dtype).reshape(shape)
@@ -106,48 +112,59 @@ def fill(x, a, at, left, zero, places, flip):
 
 
 @kernel
-def pack(right, panels, at):
-    """Fill `panels` with right [k, columns] from depth `at`."""
+def pack(w, panels, at, right, zero, shift, flip, start):
+    """Fill `panels` from depth `at` with what a part takes of w [k, columns], and add flip * sum_k of it to `start`."""
     group = panels.shape[3]
-    for k in range(right.shape[0]):
-        for n in range(right.shape[1]):
-            panels[n >> 4, (at + k) // group, n & 15, (at + k) % group] = right[k, n]
+    for k in range(w.shape[0]):
+        line, place = (at + k) // group, (at + k) % group
+        for n in range(w.shape[1]):
+            code = w[k, n]
+            if right == SIGN:
+                code = (code > 0) - (code < 0) + zero * (code == 0)
+            elif right == MAGNITUDE:
+                code = abs(code)
+            code <<= shift[n]
+            panels[n >> 4, line, n & 15, place] = code
+            start[n] += flip * code
 
 
 class Int8Product:
-    """A product with its right operands packed, for the level that `MFSIM_CPU` allows.
+    """A product of parts with its right operands packed, for the level that `MFSIM_CPU` allows.
 
     Attributes
     ----------
     columns : number of outputs n.
     width : columns of the padded int32 matrix that `rows` fills.
     depth : length of a padded row of left operands.
+    chunk : how many rows to work on at a time, so that they and their sums stay in the cache.
     """
 
-    def __init__(self, parts, start=None) -> None:
+    def __init__(self, parts, w, start=None) -> None:
         self.level = host.best(tuple(LAYOUTS))
         self.layout = layout = LAYOUTS[self.level]
         self.parts = sorted(parts, key=lambda part: KINDS.index(part.kind))
-        self.columns = self.parts[0].right.shape[1]
-        self.width = up(self.columns, layout.columns)
-        spans = [up(len(part.right), layout.step) for part in self.parts]
-        self.places = np.cumsum([0, *spans])[:-1].tolist()
-        self.depth = sum(spans)
-        steps = [
-            sum(s for s, part in zip(spans, self.parts, strict=True) if part.kind == kind) // layout.step
-            for kind in KINDS
-        ]
+        length, self.columns = w.shape
+        self.width, span = up(self.columns, layout.columns), up(length, layout.step)
+        self.places = [span * number for number in range(len(parts))]
+        self.depth = span * len(parts)
+        steps = [span // layout.step * sum(part.kind == kind for part in parts) for kind in KINDS]
+        self.steps = (steps[0] + steps[1], steps[2]) if self.level == "vnni" else steps
         self.flips = [-128 if self.level == "vnni" and part.kind == "ss" else 0 for part in self.parts]
-        total = np.zeros(self.width, dtype=np.int64)
-        total[: self.columns] += 0 if start is None else start
+        self.shifts = [np.resize(np.array(part.shift, np.int64), self.columns) for part in self.parts]
+        each = self.width * 4 + self.depth * np.dtype(layout.word).itemsize
+        self.chunk = max(96, CACHE // each // 96 * 96)
         self.panels = aligned((self.width // 16, self.depth // layout.group, 16, layout.group), layout.word)
         self.panels[...] = 0
-        for part, at, flip in zip(self.parts, self.places, self.flips, strict=True):
-            pack(part.right, self.panels, at)
-            total[: self.columns] += flip * part.right.sum(0, dtype=np.int64)
         self.start = aligned((self.width,), np.int32)
-        self.start[...] = total.astype(np.int32)
-        self.steps = (steps[0] + steps[1], steps[2]) if self.level == "vnni" else steps
+        self.start[...] = 0
+        self.pack(w, start)
+
+    def pack(self, w, start=None):
+        """Take other w [k, columns] of the same shape, and other numbers to add to each column."""
+        w = np.ascontiguousarray(w, dtype=np.int64)
+        self.start[: self.columns] = 0 if start is None else start
+        for part, at, shift, flip in zip(self.parts, self.places, self.shifts, self.flips, strict=True):
+            pack(w, self.panels, at, part.right, part.zero, shift, flip, self.start)
 
     def fill(self, x, a):
         """Fill the rows `a` [at least m, depth] with what the parts take of x [m, k]."""
@@ -165,11 +182,6 @@ class Int8Product:
         else:
             int8_portable.rows(a, self.panels, self.start, c)
 
-    def chunk(self):
-        """Return how many rows to work on at a time, so that they and their sums stay in the cache."""
-        each = self.width * 4 + self.depth * np.dtype(self.layout.word).itemsize
-        return max(96, (1 << 19) // each // 96 * 96)
-
     def __call__(self, x, out=None):
         """Return the int32 matrix [m, columns] of x [m, k]; `out` [m, columns] is filled where it needs no padding."""
         rows = up(len(x), self.layout.rows)
@@ -178,7 +190,7 @@ class Int8Product:
         if self._as_rows(x, rows):
             self.rows(x, out)
             return out[:, : self.columns]
-        chunk = self.chunk()
+        chunk = self.chunk
         a = scratch.get("rows", (min(chunk, rows), self.depth), self.layout.word)
         for first in range(0, rows, chunk):
             last = min(first + chunk, rows)

@@ -101,7 +101,7 @@ def _run(x, groups, channels, window, pads, y):
                     images[key] = scratch.get(f"image {len(images)}", shape, each.product.layout.word)
                     picture(x, top, left, part.left, part.zero, part.places, flip, images[key])
     total, columns = batch * y.shape[2], y.shape[3]
-    step = max(1, min(each.product.chunk() for sums in groups for each in sums) // columns)
+    step = max(1, min(each.product.chunk for sums in groups for each in sums) // columns)
     for first in range(0, total, step):
         count = (min(first + step, total) - first) * columns
         for g, sums in enumerate(groups):
