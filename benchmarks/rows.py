@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from mfsim.kernels import host
 
 RESULTS = pathlib.Path(__file__).parent / "results.json"
-PACKAGES = ("numpy", "numba", "llvmlite", "fht-cpu")
+PACKAGES = ("numpy", "numba", "llvmlite", "torch", "fht-cpu")
 
 
 @dataclass(frozen=True)
