@@ -12,6 +12,7 @@ Nothing is ordered among the stages and every sum wraps, so the result is exact 
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from mfsim.kernels.vector import radix
 from mfsim.kernels.wht import natural_rows
 
 FORMS = {"avx512": (64, 4), "avx2": (32, 3), "portable": (16, 3)}
-"""For each level the bytes of a vector, and log2 of how many of them a pass holds in registers."""
+"""For each level the bytes of a vector, and log2 of how many of them a pass holds that does not come first."""
 
 HELD = 3
 """log2 of how many vectors the first pass over memory holds: eight reach memory as fast as it can be read, and
@@ -120,7 +121,8 @@ def _transform_rows(source, target, first, last, lane_bits, held):
     run_rows = rows(lane_bits, held, first, last)
     size = 1 << max(last, lane_bits + HELD)
     whole = source.size - source.size % size
-    run_rows(source, target, 0, whole)
+    if whole:
+        run_rows(source, target, 0, whole)
     if whole < source.size:
         rest = np.zeros(size, source.dtype)
         rest[: source.size - whole] = source[whole:]
@@ -184,8 +186,8 @@ def run(inputs, attributes, outputs):
     lengths = [block or length for length in shape]
     if order == "natural" and list(shape) == lengths:
         # The transform of a plane is that of its codes in a row.
-        shape, lengths = (int(np.prod(shape)),), [int(np.prod(shape))]
-    sample = int(np.prod(shape))
+        shape, lengths = (math.prod(shape),), [math.prod(shape)]
+    sample = math.prod(shape)
     flat_x, flat_y = x.reshape(-1), y.reshape(-1)
     # A few samples at a time stay in the cache from one axis to the next.
     part = max(flat_x.size if len(lengths) == 1 else CACHED_CODES // sample * sample, sample)
