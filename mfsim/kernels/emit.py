@@ -6,8 +6,14 @@ Blocks of the integer products (`int8_amx`, `int8_vnni`, `int8_avx2`) take addre
 from __future__ import annotations
 
 from llvmlite import ir
+from numba.extending import intrinsic
 
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+
+
+def generated(function):
+    """Make `function`, which emits instructions as Numba's `intrinsic` says, callable in kernels."""
+    return intrinsic(function)
 
 
 def declared(builder, name, result, arguments):

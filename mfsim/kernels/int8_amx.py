@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
-from mfsim.kernels.emit import I8, I64, declared, loop, pointer
+from mfsim.kernels.emit import I8, I64, declared, generated, loop, pointer
 from mfsim.kernels.jit import kernel
 
 _VOID, _BYTES = ir.VoidType(), I8.as_pointer()
@@ -23,7 +22,7 @@ SHAPES[16:32:2] = 64
 SHAPES[48:56] = 16
 
 
-@intrinsic
+@generated
 def configure(typing, shapes):
     """Set the tiles of this thread to the shapes at an address."""
 
@@ -35,7 +34,7 @@ def configure(typing, shapes):
     return types.void(types.int64), generate
 
 
-@intrinsic
+@generated
 def release(typing):
     """Give the tiles of this thread back, so that a change of threads does not save them."""
 
@@ -46,7 +45,7 @@ def release(typing):
     return types.void(), generate
 
 
-@intrinsic
+@generated
 def block(typing, a, depth, b, panel, start, c, width, ss, us, su):
     """Fill a block of c with start + a b: `ss` steps of signed operands, `us` of unsigned a, `su` of unsigned b.
 

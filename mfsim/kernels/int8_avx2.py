@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
-from mfsim.kernels.emit import I32, I64, broadcast, declared, load, loop, store
+from mfsim.kernels.emit import I32, I64, broadcast, declared, generated, load, loop, store
 from mfsim.kernels.jit import kernel
 
 ROWS, VECTORS = 6, 2
 _SUMS, _WORDS = ir.VectorType(I32, 8), ir.VectorType(ir.IntType(16), 16)
 
 
-@intrinsic
+@generated
 def block(typing, a, depth, b, start, c, width, steps):
     """Fill a block of c with start + a b; `depth` and `width` are the bytes between rows of a and of c."""
 

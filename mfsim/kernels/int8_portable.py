@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
-from mfsim.kernels.emit import I64, broadcast, load, loop, store
+from mfsim.kernels.emit import I64, broadcast, generated, load, loop, store
 from mfsim.kernels.jit import kernel
 
 ROWS = 4
 _SUMS, _WORD, _WORDS = ir.VectorType(ir.IntType(32), 16), ir.IntType(16), ir.VectorType(ir.IntType(16), 16)
 
 
-@intrinsic
+@generated
 def block(typing, a, depth, b, start, c, width, steps):
     """Fill a block of c with start + a b; `depth` and `width` are the bytes between rows of a and of c."""
 

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
-from mfsim.kernels.emit import I32, I64, broadcast, declared, load, loop, store
+from mfsim.kernels.emit import I32, I64, broadcast, declared, generated, load, loop, store
 from mfsim.kernels.jit import kernel
 
 ROWS, VECTORS = 6, 4
 _VECTOR = ir.VectorType(I32, 16)
 
 
-@intrinsic
+@generated
 def block(typing, a, depth, b, panel, start, c, width, us, su):
     """Fill a block of c with start + a b: `us` steps of unsigned a, then `su` steps of unsigned b.
 

@@ -92,7 +92,7 @@ def _run(x, groups, channels, window, pads, y):
     top, left, bottom, right = pads
     batch, _, height, width = x.shape
     shape = (batch, height + top + bottom, width + left + right, x.shape[1])
-    images = {}
+    images: dict[tuple[int, int, int], np.ndarray] = {}
     for sums in groups:
         for each in sums:
             for part, flip in zip(each.product.parts, each.product.flips, strict=True):
