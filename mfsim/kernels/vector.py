@@ -23,14 +23,14 @@ SEGMENT_BITS = 128
 
 
 def load(builder, pointer, at, lanes):
-    """Emit the load of `lanes` elements behind element `at` of `pointer`, of any alignment."""
+    """Emit the load of `lanes` elements of `pointer` from element `at` on, of any alignment."""
     element = pointer.type.pointee
     place = builder.bitcast(builder.gep(pointer, [at]), ir.VectorType(element, lanes).as_pointer())
     return builder.load(place, align=element.width // 8)
 
 
 def store(builder, value, pointer, at):
-    """Emit the store of the vector `value` behind element `at` of `pointer`, of any alignment."""
+    """Emit the store of the vector `value` to `pointer` from element `at` on, of any alignment."""
     place = builder.bitcast(builder.gep(pointer, [at]), value.type.as_pointer())
     builder.store(value, place, align=value.type.element.width // 8)
 
