@@ -17,7 +17,7 @@ help:
 	@echo "make types   mypy"
 	@echo "make docs    build the documentation in docs/_build"
 	@echo "make wheel   build the wheel, install it in a fresh environment and import it there"
-	@echo "make bench   run the benchmarks"
+	@echo "make bench   time mfsim beside its peers; results in benchmarks/results.json and docs/performance.md"
 	@echo "make clean   remove what was built, but not .venv"
 
 demo:
@@ -53,8 +53,10 @@ wheel:
 	$(PY) tools/check_wheel.py
 
 bench:
-	@tools/bootstrap
+	@tools/bootstrap bench
 	$(PY) -m benchmarks
+	$(PY) -m pytest benchmarks -q --benchmark-columns=median,iqr,rounds
+	$(PY) tools/write_tables.py
 
 clean:
 	rm -rf build dist docs/_build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

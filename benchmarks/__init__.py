@@ -1,1 +1,5 @@
-"""Benchmarks: `make bench`. Each file has a `cases` function; `python -m benchmarks` times them all."""
+"""Benchmarks: `make bench`.
+
+`python -m benchmarks` times the `cases` of some files. The files `test_*.py` run under pytest: each measures ratios
+between mfsim and its peers and puts them beside their goals, in `results.json`.
+"""

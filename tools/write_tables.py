@@ -1,4 +1,6 @@
-"""Renew the generated tables of README.md and docs: the ops from the registry, the options from the commands.
+"""Renew the generated tables of README.md and docs.
+
+The ops come from the registry, the options from the commands, the benchmarks from benchmarks/results.json.
 
 A table stands between `<!-- NAME: begin ... -->` and `<!-- NAME: end -->`. `tests/project/test_tables.py`
 fails while a file differs from what this writes.
@@ -6,12 +8,13 @@ fails while a file differs from what this writes.
 
 from __future__ import annotations
 
+import json
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FILES = ("README.md", "docs/ops.md", "docs/commands.md")
+FILES = ("README.md", "docs/ops.md", "docs/commands.md", "docs/performance.md")
 BLOCK = re.compile(r"(<!-- (?P<name>[a-z ]+): begin[^\n]*-->\n).*?(<!-- (?P=name): end -->)", re.DOTALL)
 EVERYWHERE = {"json", "debug", "help"}
 """Options of every command; docs/commands.md explains them once."""
@@ -38,10 +41,25 @@ def options(command: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def benchmarks() -> str:
+    """Return the measured ratios and their goals as a Markdown table, and what they hold for."""
+    results = json.loads((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    lines = ["| what: as a multiple of what | measured | goal | met |", "| --- | --- | --- | --- |"]
+    for row in results["rows"]:
+        goal, met = (
+            ("", "") if row["goal"] is None else (f"{row['bound']} {row['goal']:g}", "yes" if row["met"] else "no")
+        )
+        lines.append(f"| {row['name']} | {row['ratio']:.2f} | {goal} | {met} |")
+    held = "; ".join(f"{name} {value}" for name, value in results["machine"].items())
+    return "\n".join(lines) + f"\n\nMeasured with: {held}.\n"
+
+
 def table(name: str) -> str:
-    """Return the table called `name`: "ops", or "options of COMMAND"."""
+    """Return the table called `name`: "ops", "benchmarks", or "options of COMMAND"."""
     from mfsim.cli.ops import markdown
 
+    if name == "benchmarks":
+        return benchmarks()
     return markdown() if name == "ops" else options(name.removeprefix("options of "))
 
 

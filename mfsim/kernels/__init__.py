@@ -7,4 +7,9 @@ number of overflow events, or None where none can happen. `attributes` are those
 The loops below `run` are the *plain form*: data moves only through `mfsim.kernels.primitives`, so
 the same source, rebuilt with counting primitives, shows which operations are executed. Constants
 are work done beforehand: plain numpy may prepare them in `run`.
+
+An op whose time matters has a *fast form* too, in `fast_<op>.py`: a `run` that fills the same codes in
+whatever way the processor is good at. Its `FORMS` names the levels of `mfsim.kernels.host` that it is
+written for. In place of `run` it may have `prepare(inputs, outputs, attributes)`, which sees the proved ranges
+and the constants (`int8_parts.Operand`) once and returns a `run`, or None where the plain form has to do.
 """

@@ -67,6 +67,7 @@ OP = Op(
     attributes=CONVOLUTION_ATTRIBUTES,
     inputs=("x", "w", "bias?"),
     primitives=frozenset({"mul", "addsub"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,

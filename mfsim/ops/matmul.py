@@ -72,6 +72,7 @@ OP = Op(
     attributes=(Attribute("constant", "str", "what constant weights are", "learned", ("learned", "fixed")),),
     inputs=("x", "w", "bias?"),
     primitives=frozenset({"mul", "addsub"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,

@@ -90,6 +90,7 @@ OP = Op(
     attributes=MF_ATTRIBUTES,
     inputs=("x", "w", "bias?"),
     primitives=frozenset({"addsub", "neg", "abs", "sign", "shift"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,

@@ -108,7 +108,8 @@ class Op:
     attributes : their declarations.
     inputs : names of the inputs; a trailing "?" marks an optional one, a trailing "*" a variadic one.
     primitives : the primitives that the plain kernel may use; empty for layout ops and relabelling.
-    realisations : what exists besides the reference; of "kernel", "torch", "onnx", "integer".
+    realisations : what exists besides the reference; of "kernel", "fast" (`mfsim/kernels/fast_<name>.py`),
+        "torch", "onnx", "integer".
     infer, reference, count, cases : see the module header.
     derive : returns the derived attributes (alignment shifts, clamps) for given input tensors.
     integer_body : whether its body in model.onnx computes in int64 between its input and its output, so

@@ -16,10 +16,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mfsim.errors import DataError, did_you_mean
-from mfsim.program import Program
+from mfsim import ops
+from mfsim.errors import DataError, UnsupportedOpError, did_you_mean
+from mfsim.kernels import host
+from mfsim.kernels.int8_parts import Operand
+from mfsim.program import Node, Program
 from mfsim.rtl_models.vectors import VectorWriter
 from mfsim.simulate.inputs import Inputs, by_name, check_codes
+
+KERNELS = ("fast", "plain")
+"""Which forms of the kernels may run; the codes are the same."""
 
 _Found = tuple[int, dict[str, int], dict[str, tuple[int, int]]]
 """What a chunk finds: its size, overflow events by node, extreme codes by tensor."""
@@ -62,6 +68,7 @@ def simulate(
     keep: Collection[str] = (),
     trace: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    kernels: str = "fast",
 ) -> Simulation:
     """Run `program` and return its output codes and what was observed.
 
@@ -76,11 +83,12 @@ def simulate(
     keep : names of activations whose codes are returned in `kept`
     trace : folder for golden vectors of every tensor (see `mfsim.rtl_models.vectors`)
     progress : called with (samples done, samples in all) after each chunk
+    kernels : `fast` takes the fast form of an op where it has one; `plain` never does
 
     Returns
     -------
     Simulation
-        The same for any `batch_size` and `threads`.
+        The same for any `batch_size`, `threads` and `kernels`.
 
     Raises
     ------
@@ -90,6 +98,8 @@ def simulate(
     for name, value in (("batch_size", batch_size), ("threads", 1 if threads is None else threads)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise DataError(f"`{name}` must be an integer of at least 1, not {value!r}")
+    if kernels not in KERNELS:
+        raise DataError(f"`kernels` must be one of {', '.join(KERNELS)}, not {kernels!r}")
     keep = (keep,) if isinstance(keep, str) else tuple(keep)
     for name in keep:
         if name not in program.tensors or program.tensors[name].is_constant:
@@ -101,7 +111,11 @@ def simulate(
     results = {
         name: np.empty((samples, *program.tensors[name].shape[1:]), np.int64) for name in (*program.outputs, *keep)
     }
-    executor = _Executor(program)
+    try:
+        host.best(("portable",))
+    except ValueError as error:
+        raise UnsupportedOpError(str(error)) from None
+    executor = _Executor(program, kernels)
     observed: dict[str, tuple[int, int]] = {}
     overflows = dict.fromkeys(executor.overflowing(arrays), 0)
     with contextlib.ExitStack() as stack:
@@ -156,16 +170,32 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def kernel_of(program: Program, node: Node, kernels: str) -> Callable[..., int | None]:
+    """Return the compiled form of a node that `kernels`, `fast` or `plain`, asks for; `fast` where it has one."""
+    run: Callable[..., int | None] | None = None
+    if kernels == "fast" and "fast" in ops.get(node.op).realisations:
+        module = importlib.import_module(f"mfsim.kernels.fast_{node.op}")
+        if hasattr(module, "prepare"):
+            operands, results = (
+                [Operand(t.range.low, t.range.high, t.codes) for t in tensors]
+                for tensors in (program.inputs_of(node), program.outputs_of(node))
+            )
+            run = module.prepare(operands, results, node.attributes)
+        else:
+            run = module.run
+    return run or importlib.import_module(f"mfsim.kernels.{node.op}").run
+
+
 class _Executor:
     """The kernels of a program, its constants, and after which node each buffer is let go."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, kernels: str) -> None:
         self.program = program
         # Writable copies: kernels are compiled for one kind of array.
         self.constants = {
             name: np.array(tensor.codes) for name, tensor in program.tensors.items() if tensor.is_constant
         }
-        self.kernels = [importlib.import_module(f"mfsim.kernels.{node.op}").run for node in program.nodes]
+        self.kernels = [kernel_of(program, node, kernels) for node in program.nodes]
         last = {name: k for k, node in enumerate(program.nodes) for name in (*node.outputs, *node.inputs)}
         self.released: list[list[str]] = [[] for _ in program.nodes]
         for name, k in last.items():

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from mfsim.builder import ProgramBuilder
+from mfsim.errors import DataError, UnsupportedOpError
 from mfsim.formats import Format, Scale
 from mfsim.reference import run_reference
 from mfsim.simulate import simulate
+from mfsim.simulate.run import kernel_of
 from tests.bits import assert_bit_equal
 from tests.programs import random_codes, random_program, with_all_outputs
 
@@ -224,3 +226,36 @@ def test_import_is_light():
     code = "import sys, mfsim.simulate; print(sorted({'torch', 'onnx', 'onnxruntime', 'brevitas'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("seed", SEEDS[::6])
+def test_fast_and_plain_kernels_give_the_same(seed):
+    program = random_program(seed)
+    codes = random_codes(program, 5, seed)
+    keep = [name for node in program.nodes for name in node.outputs]
+    plain, fast = (simulate(program, codes, observe=True, keep=keep, kernels=kernels) for kernels in ("plain", "fast"))
+    assert (plain.observed, plain.overflows) == (fast.observed, fast.overflows)
+    for name in keep:
+        assert_bit_equal(fast.kept[name], plain.kept[name], name)
+
+
+def test_plain_kernels_are_taken_where_they_are_asked_for():
+    builder = ProgramBuilder()
+    x = builder.node("wht", [builder.input("x", (2, 4), Format(4))], {})
+    transformed = builder.finish([builder.node("flatten", [x], {})])
+    wht, flatten = transformed.nodes
+    assert kernel_of(transformed, wht, "plain").__module__ == "mfsim.kernels.wht"
+    assert kernel_of(transformed, wht, "fast").__module__ == "mfsim.kernels.fast_wht"
+    assert kernel_of(transformed, flatten, "fast").__module__ == "mfsim.kernels.flatten"
+    program = small().finish(["x"])
+    with pytest.raises(DataError) as error:
+        simulate(program, np.zeros((1, 2, 3), np.int64), kernels="quick")
+    assert str(error.value) == "`kernels` must be one of fast, plain, not 'quick'"
+
+
+def test_a_level_that_is_none_is_one_error(monkeypatch):
+    monkeypatch.setenv("MFSIM_CPU", "mmx")
+    with pytest.raises(
+        UnsupportedOpError, match=r"^`MFSIM_CPU` must be one of .*portable, not 'mmx', which is no level$"
+    ):
+        simulate(small().finish(["x"]), np.zeros((1, 2, 3), np.int64))

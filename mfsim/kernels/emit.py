@@ -1,0 +1,75 @@
+"""Building blocks of generated product loops: LLVM functions by name, and a loop with carried values.
+
+Blocks of the integer products (`int8_amx`, `int8_vnni`, `int8_avx2`) take addresses as 64-bit integers.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.extending import intrinsic
+
+I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+
+
+def generated(function):
+    """Make `function`, which emits instructions as Numba's `intrinsic` says, callable in kernels."""
+    return intrinsic(function)
+
+
+def declared(builder, name, result, arguments):
+    """Return the LLVM function `name` of the module that is being built, declared if it is not yet."""
+    known = builder.module.globals
+    return known[name] if name in known else ir.Function(builder.module, ir.FunctionType(result, arguments), name)
+
+
+def pointer(builder, address, to):
+    """Emit `address` as a pointer to the type `to`."""
+    return builder.inttoptr(address, to.as_pointer())
+
+
+def load(builder, address, type_):
+    """Emit the load of a `type_` from `address`, of any alignment."""
+    return builder.load(pointer(builder, address, type_), align=1)
+
+
+def store(builder, value, address):
+    """Emit the store of `value` at `address`, of any alignment."""
+    builder.store(value, pointer(builder, address, value.type), align=1)
+
+
+def broadcast(builder, scalar, lanes):
+    """Emit a vector of `lanes` times `scalar`."""
+    vector = ir.VectorType(scalar.type, lanes)
+    undefined = ir.Constant(vector, ir.Undefined)
+    first = builder.insert_element(undefined, scalar, I32(0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, lanes), [0] * lanes))
+
+
+def loop(builder, steps, places, strides, carried, body):
+    """Emit `steps` (0 or more) rounds of `body(places, carried) -> carried`, and return what stands after them.
+
+    Each of `places` is an address that moves on by its stride (an int) after every round.
+    """
+    before, inside = builder.block, builder.append_basic_block("round")
+    after = builder.append_basic_block("after")
+    builder.cbranch(builder.icmp_signed(">", steps, I64(0)), inside, after)
+    builder.position_at_end(inside)
+    entering = [I64(0), *places, *carried]
+    current = [builder.phi(value.type) for value in entering]
+    count = len(places) + 1
+    results = body(current[1:count], current[count:])
+    moved = [builder.add(place, I64(by)) for place, by in zip(current[:count], (1, *strides), strict=True)]
+    leaving = [*moved, *results]
+    last = builder.block
+    for phi, first, again in zip(current, entering, leaving, strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(again, last)
+    builder.cbranch(builder.icmp_signed("<", moved[0], steps), inside, after)
+    builder.position_at_end(after)
+    final = []
+    for first, again in zip(entering[1:], leaving[1:], strict=True):
+        phi = builder.phi(first.type)
+        phi.add_incoming(first, before)
+        phi.add_incoming(again, last)
+        final.append(phi)
+    return final[: len(places)], final[len(places) :]

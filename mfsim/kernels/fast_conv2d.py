@@ -1,0 +1,19 @@
+"""conv2d, fast form for words of 8 bits: windows as rows of an exact int8 product, with weights packed once."""
+
+from __future__ import annotations
+
+from mfsim.kernels.int8_parts import dense_sums
+from mfsim.kernels.int8_product import LAYOUTS
+from mfsim.kernels.int8_windows import prepared
+
+FORMS = tuple(LAYOUTS)
+
+
+def prepare(inputs, outputs, attributes):
+    """Return a `run` for these operands, or None if some word is wider than 8 bits or groups are small."""
+    x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
+
+    def sums_of(w, bias, part):
+        return dense_sums(x, w, bias, y)
+
+    return prepared(inputs, attributes, sums_of)

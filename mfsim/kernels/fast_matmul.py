@@ -1,0 +1,15 @@
+"""matmul, fast form for words of 8 bits: an exact int8 product, with constant weights packed once."""
+
+from __future__ import annotations
+
+from mfsim.kernels.int8_matmul import prepared
+from mfsim.kernels.int8_parts import dense_sums
+from mfsim.kernels.int8_product import LAYOUTS
+
+FORMS = tuple(LAYOUTS)
+
+
+def prepare(inputs, outputs, attributes):
+    """Return a `run` for these operands, or None if some word is wider than 8 bits."""
+    x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
+    return prepared(inputs, lambda w, bias, probe: dense_sums(x, w, bias, y, probe))

@@ -1,0 +1,58 @@
+"""int8 products, level `avx2`: 16-bit operands, blocks of 6 rows by 16 columns in 12 registers, VPMADDWD and an add.
+
+VPMADDUBSW would take the operands in 8 bits, but its sums of two products saturate at 16 bits.
+Layout of operands: mfsim/kernels/int8_product.py.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.core import types
+
+from mfsim.kernels.emit import I32, I64, broadcast, declared, generated, load, loop, store
+from mfsim.kernels.jit import kernel
+
+ROWS, VECTORS = 6, 2
+_SUMS, _WORDS = ir.VectorType(I32, 8), ir.VectorType(ir.IntType(16), 16)
+
+
+@generated
+def block(typing, a, depth, b, start, c, width, steps):
+    """Fill a block of c with start + a b; `depth` and `width` are the bytes between rows of a and of c."""
+
+    def generate(context, builder, signature, arguments):
+        a, depth, b, start, c, width, steps = arguments
+        dot = declared(builder, "llvm.x86.avx2.pmadd.wd", _SUMS, [_WORDS, _WORDS])
+        places = [builder.add(a, builder.mul(depth, I64(row))) for row in range(ROWS)]
+        first = [load(builder, builder.add(start, I64(32 * k)), _SUMS) for k in range(VECTORS)]
+
+        def body(places, sums):
+            weights = [load(builder, builder.add(places[ROWS], I64(32 * k)), _WORDS) for k in range(VECTORS)]
+            following = []
+            for row in range(ROWS):
+                pair = builder.bitcast(broadcast(builder, load(builder, places[row], I32), 8), _WORDS)
+                for k, weight in enumerate(weights):
+                    products = builder.call(dot, [pair, weight])
+                    following.append(builder.add(sums[row * VECTORS + k], products))
+            return following
+
+        _, sums = loop(builder, steps, [*places, b], [4] * ROWS + [64], first * ROWS, body)
+        for row in range(ROWS):
+            line = builder.add(c, builder.mul(width, I64(row)))
+            for k in range(VECTORS):
+                store(builder, sums[row * VECTORS + k], builder.add(line, I64(32 * k)))
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 7), generate
+
+
+@kernel
+def rows(a, b, start, c):
+    """Fill c int32 [rows, columns] from a [rows, depth] and panels b; rows in multiples of 6, columns of 16."""
+    depth, panel, width = a.shape[1] * 2, b.shape[1] * 64, c.shape[1] * 4
+    for i in range(0, c.shape[0], 6):
+        for p in range(c.shape[1] >> 4):
+            block(
+                a.ctypes.data + i * depth, depth, b.ctypes.data + p * panel,
+                start.ctypes.data + 64 * p, c.ctypes.data + i * width + 64 * p, width, b.shape[1],
+            )  # fmt: skip

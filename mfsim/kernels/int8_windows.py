@@ -1,0 +1,120 @@
+"""Convolutions of ops, prepared for words of 8 bits: windows become rows of int8 products.
+
+What each part takes of x is made once for each code, as an image with padding and the channels last, so that a row
+of a window is one run of bytes. Some lines of the output at a time become rows, are multiplied in the cache, and
+are written turned.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfsim.kernels.int8_parts import NOTHING
+from mfsim.kernels.int8_product import SIGN, scratch, take, up
+from mfsim.kernels.jit import kernel
+from mfsim.kernels.windows import window_of
+
+LEAST_OUTPUTS = 8
+"""Fewer outputs than this for each of several groups (depthwise) leave most of a product empty: plain form."""
+
+
+@kernel
+def picture(x, top, left_pad, left, zero, places, flip, image):
+    """Fill image [n, H + pads, W + pads, C] with what a part takes of x [n, C, H, W], or of the code 0 around it."""
+    image[:] = ((zero << places) if left == SIGN else 0) ^ flip
+    for n in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            for i in range(x.shape[2]):
+                line = image[n, top + i, left_pad : left_pad + x.shape[3], c]
+                take(x[n, c, i], line, left, zero, places, flip)
+
+
+@kernel
+def lines(image, channel, channels, window, columns, height, first, a, at):
+    """Fill rows of `a` from column `at` with the windows of output lines `first` onwards, in the order (y, x, channel).
+
+    A line is one row of `columns` outputs of one of the samples, which have `height` of them.
+    """
+    taps_y, taps_x, stride_y, stride_x, _, _, step_y, step_x = window
+    whole = step_x == 1 and channels == image.shape[3]
+    runs, size = (1, taps_x * channels) if whole else (taps_x, channels)
+    row_bytes = image.shape[2] * image.shape[3]
+    for row in range(a.shape[0]):
+        line = first + row // columns
+        n, y, x = line // height, line % height * stride_y, row % columns * stride_x
+        flat = image[n].reshape(-1)
+        place = at
+        for ky in range(taps_y):
+            start = (y + ky * step_y) * row_bytes + x * image.shape[3] + channel
+            for kx in range(runs):
+                source = flat[start + kx * step_x * image.shape[3] :][:size]
+                target = a[row, place : place + size]
+                for k in range(size):
+                    target[k] = source[k]
+                place += size
+
+
+@kernel
+def turn(found, shift, second, other_shift, columns, height, first, output, y):
+    """Fill lines `first` onwards of y [n, O, H', W'], from `output`, with first << shift + second << other_shift."""
+    both = second.shape[1] > 0
+    for line in range(found.shape[0] // columns):
+        n, i = (first + line) // height, (first + line) % height
+        for o in range(shift.size):
+            target = y[n, output + o, i]
+            for j in range(columns):
+                total = np.int64(found[line * columns + j, o]) << shift[o]
+                if both:
+                    total += np.int64(second[line * columns + j, o]) << other_shift[o]
+                target[j] = total
+
+
+def prepared(inputs, attributes, sums_of):
+    """Return a `run` for x, constant w [O, C / groups, rows, columns] and perhaps a bias; None if a word is too wide.
+
+    `sums_of(w [k, n], bias [n], outputs)` returns one or two `Sums` for the slice `outputs`, or None.
+    """
+    w, groups = inputs[1].codes, attributes["groups"]
+    each = w.shape[0] // groups
+    if groups > 1 and each < LEAST_OUTPUTS:
+        return None
+    bias = inputs[2].codes if len(inputs) > 2 else np.zeros(len(w), np.int64)
+    flat = np.ascontiguousarray(w.transpose(2, 3, 1, 0)).reshape(-1, len(w))
+    slices = [slice(g * each, (g + 1) * each) for g in range(groups)]
+    sums = [sums_of(np.ascontiguousarray(flat[:, part]), bias[part], part) for part in slices]
+    if None in sums:
+        return None
+    window = window_of(w.shape[2:], attributes)
+    return lambda inputs, attributes, outputs: _run(inputs[0], sums, w.shape[1], window, attributes["pads"], outputs[0])
+
+
+def _run(x, groups, channels, window, pads, y):
+    top, left, bottom, right = pads
+    batch, _, height, width = x.shape
+    shape = (batch, height + top + bottom, width + left + right, x.shape[1])
+    images: dict[tuple[int, int, int], np.ndarray] = {}
+    for sums in groups:
+        for each in sums:
+            for part, flip in zip(each.product.parts, each.product.flips, strict=True):
+                key = (part.left, part.places, flip)
+                if key not in images:
+                    images[key] = scratch.get(f"image {len(images)}", shape, each.product.layout.word)
+                    picture(x, top, left, part.left, part.zero, part.places, flip, images[key])
+    total, columns = batch * y.shape[2], y.shape[3]
+    step = max(1, min(each.product.chunk for sums in groups for each in sums) // columns)
+    for first in range(0, total, step):
+        count = (min(first + step, total) - first) * columns
+        for g, sums in enumerate(groups):
+            found = []
+            for number, each in enumerate(sums):
+                product = each.product
+                rows = up(count, product.layout.rows)
+                a = scratch.get("rows", (rows, product.depth), product.layout.word)
+                for part, at, flip in zip(product.parts, product.places, product.flips, strict=True):
+                    image = images[part.left, part.places, flip]
+                    lines(image, g * channels, channels, window, columns, y.shape[2], first, a[:count], at)
+                c = scratch.get(f"sums {number}", (rows, product.width), np.int32)
+                product.rows(a, c)
+                found.append(c[:count])
+            second, shifts = (found[1], sums[1].shifts) if len(sums) > 1 else (NOTHING, sums[0].shifts)
+            turn(found[0], sums[0].shifts, second, shifts, columns, y.shape[2], first, g * sums[0].shifts.size, y)

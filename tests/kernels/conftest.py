@@ -1,0 +1,17 @@
+"""The levels that the fast forms of products run on."""
+
+from __future__ import annotations
+
+import pytest
+
+from mfsim.kernels import host
+from mfsim.kernels.int8_product import LAYOUTS
+
+
+@pytest.fixture(params=list(LAYOUTS))
+def level(request, monkeypatch):
+    """Hold the products to one level."""
+    if request.param not in host.available():
+        pytest.skip(f"not run: this machine does not have {request.param}")
+    monkeypatch.setenv(host.VARIABLE, request.param)
+    return request.param

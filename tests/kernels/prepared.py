@@ -1,0 +1,63 @@
+"""Programs of one product, and the comparison of its fast form with the plain one."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+
+from mfsim.builder import ProgramBuilder
+from mfsim.formats import Format, Scale
+from mfsim.kernels.int8_parts import Operand
+from tests.bits import assert_bit_equal
+
+
+def prepared(program):
+    """Return the fast form of the only node, or None."""
+    (node,) = program.nodes
+    operands, results = (
+        [Operand(t.range.low, t.range.high, t.codes) for t in tensors]
+        for tensors in (program.inputs_of(node), program.outputs_of(node))
+    )
+    return importlib.import_module(f"mfsim.kernels.fast_{node.op}").prepare(operands, results, node.attributes)
+
+
+def program_of(op, x, w, attributes=None, bias=False, rng=None):
+    """Return a program of one product: `x` is (shape, format, exponent), `w` (codes, exponents) or like x."""
+    builder = ProgramBuilder()
+    names = [builder.input("x", x[0], x[1], Scale.of(x[2]))]
+    if isinstance(w[1], Format):
+        names.append(builder.input("w", w[0], w[1], Scale.of(w[2])))
+    else:
+        axis = 1 if op.endswith("matmul") else 0
+        scale = Scale(tuple(w[1]), axis) if len(w[1]) > 1 else Scale.of(w[1][0])
+        names.append(builder.constant("w", w[0], Format(8), scale))
+        if bias:
+            product = op in ("matmul", "conv2d")
+            exponents = [x[2] + e if product else min(x[2], e) for e in w[1]]
+            start = Scale(tuple(exponents), 0) if len(w[1]) > 1 else Scale.of(exponents[0])
+            names.append(builder.constant("b", rng.integers(-500, 500, w[0].shape[axis]), Format(16), start))
+    return builder.finish([builder.node(op, names, attributes or {})])
+
+
+def check(program, rng, batch=3):
+    """Compare the fast form with the plain one on codes that reach the ends of the inputs."""
+    (node,) = program.nodes
+    inputs = []
+    for name in node.inputs:
+        tensor = program.tensors[name]
+        if tensor.is_constant:
+            inputs.append(np.array(tensor.codes))
+            continue
+        codes = rng.integers(tensor.range.low, tensor.range.high + 1, (batch, *tensor.shape[1:]))
+        where = rng.random(codes.shape)
+        inputs.append(
+            np.select([where < 0.1, where < 0.2, where < 0.3], [tensor.range.low, tensor.range.high, 0], codes)
+        )
+    (result,) = program.outputs_of(node)
+    plain, fast = (np.empty((batch, *result.shape[1:]), np.int64) for _ in range(2))
+    importlib.import_module(f"mfsim.kernels.{node.op}").run(inputs, node.attributes, [plain])
+    run = prepared(program)
+    assert run is not None, "no fast form"
+    run(inputs, node.attributes, [fast])
+    assert_bit_equal(fast, plain)

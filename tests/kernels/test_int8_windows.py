@@ -1,0 +1,57 @@
+"""Convolutions as products of 8 bits, on every level: the codes of the plain form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mfsim.formats import Format
+from mfsim.kernels import int8_windows
+from mfsim.ops.mf_conv2d import geometries
+from tests.kernels.prepared import check, prepared, program_of
+
+GEOMETRIES = [pytest.param(*rest, id=name) for name, *rest in geometries() if "groups" not in rest[2]]
+GROUPED = ((6, 5, 4), (16, 3, 3, 2), {"groups": 2, "pads": (1, 0, 0, 1), "strides": (1, 2)})
+
+
+def weights(rng, shape):
+    w = rng.integers(-128, 128, shape)
+    w[rng.random(shape) < 0.2] = 0
+    return w
+
+
+@pytest.mark.parametrize(("x_shape", "w_shape", "attributes"), [*GEOMETRIES, pytest.param(*GROUPED, id="groups")])
+def test_conv2d(level, x_shape, w_shape, attributes):
+    rng = np.random.default_rng(0)
+    for signed, bias in ((True, False), (False, True)):
+        x = (x_shape, Format(8, signed), -3)
+        check(program_of("conv2d", x, (weights(rng, w_shape), [-7]), attributes, bias, rng), rng)
+
+
+@pytest.mark.parametrize(("x_shape", "w_shape", "attributes"), [*GEOMETRIES, pytest.param(*GROUPED, id="groups")])
+def test_mf_conv2d(level, x_shape, w_shape, attributes):
+    rng = np.random.default_rng(1)
+    ways = [(form, zero, exponent) for form in ("ef", "abs") for zero in (0, 1) for exponent in (-7, 5)]
+    for number, (form, zero, exponent) in enumerate(ways):
+        x = (x_shape, Format(8, number % 3 > 0), -4)
+        more = attributes | {"form": form, "sign_zero": zero}
+        exponents = [exponent] if number % 2 else [exponent - o % 9 for o in range(w_shape[0])]
+        check(program_of("mf_conv2d", x, (weights(rng, w_shape), exponents), more, number > 3, rng), rng)
+
+
+def test_output_lines_in_several_chunks(level, monkeypatch):
+    monkeypatch.setattr("mfsim.kernels.int8_product.CACHE", 1)
+    rng = np.random.default_rng(2)
+    x = ((3, 7, 6), Format(8), -4)
+    check(program_of("mf_conv2d", x, (weights(rng, (9, 3, 3, 3)), [-7]), {"pads": (1, 1, 1, 1)}), rng, batch=5)
+
+
+def test_small_groups_and_wide_words_have_no_fast_form():
+    rng = np.random.default_rng(3)
+    few = int8_windows.LEAST_OUTPUTS - 1
+    x = ((2, 3, 3), Format(8), 0)
+    assert prepared(program_of("conv2d", x, (weights(rng, (2 * few, 1, 2, 2)), [0]), {"groups": 2})) is None
+    assert prepared(program_of("conv2d", x, (weights(rng, (2 * few + 2, 1, 2, 2)), [0]), {"groups": 2})) is not None
+    wide = ((2, 3, 3), Format(9), 0)
+    assert prepared(program_of("conv2d", wide, (weights(rng, (8, 2, 2, 2)), [0]))) is None
+    assert prepared(program_of("mf_conv2d", wide, (weights(rng, (8, 2, 2, 2)), [0]))) is None
