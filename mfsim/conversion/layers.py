@@ -124,7 +124,8 @@ def _wht_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fresh(new: WHTLayer, layer: Any) -> Made:
-    start = f"fresh: weights normal with deviation {INITIAL}, thresholds {float(new.threshold.weight[0].detach()):g}"
+    threshold: Any = new.threshold
+    start = f"fresh: weights normal with deviation {INITIAL}, thresholds {float(threshold.weight[0].detach()):g}"
     if layer.bias is not None:
         start += ", bias 0" if new.product.bias is not None else ", offset 0 in place of the bias"
     return Made(new, (), start)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -129,6 +130,7 @@ def count(node, inputs, outputs):
     used = _used([int(code) for code in table.codes], n)
     products = sum(count for _, count in used)
     code, pair, product, raised = (words[name].bits for name in ("code", "pair", "product", "raised"))
+    made: list[tuple[Any, ...]]
     if attributes["products"] == "mul":
         made = [("mul", (pair, table.format.bits), times * products, "fixed")]
     else:

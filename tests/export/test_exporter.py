@@ -299,6 +299,7 @@ def test_examples_that_do_not_suit_the_model():
     ):
         float_model(nn.Linear(3, 2), torch.zeros(1, 5))
     with pytest.raises(
-        ExportError, match=r"^an example must be a float tensor with at least one sample, or int64 for ids, not torch.int32 \(2,\)$"
+        ExportError,
+        match=r"^an example must be a float tensor with at least one sample, or int64 for ids, not torch.int32 \(2,\)$",
     ):
         float_model(folded, torch.zeros(2, dtype=torch.int32))

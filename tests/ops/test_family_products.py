@@ -113,7 +113,11 @@ def test_power_of_two_weights_are_shifts():
         ),
         (
             "min_matmul",
-            (activation("x", (1,), BYTE), constant("w", np.array([[1]])), constant("b", np.array([1]), scale=Scale.of(-1))),
+            (
+                activation("x", (1,), BYTE),
+                constant("w", np.array([[1]])),
+                constant("b", np.array([1]), scale=Scale.of(-1)),
+            ),
             "the bias must lie on the grid of its accumulator, 2^0, not 2^-1",
         ),
     ],
