@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -31,13 +33,23 @@ def test_a_table_for_each_function(act):
     assert [node.layer for node in program.nodes if node.op == "table"] == ["act"]
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_every_attention_unit(name):
-    options = {"attention": name, "heads": {"gqa": 4}.get(name, 1 if PRESETS[name].heads == 1 else 2)}
-    if name == "chained-vo":
-        model = small_vit("min-transformer", norm="none", residual=False, **options)
-    else:
-        model = small_vit(**options)
+UNITS = {
+    name: replace(unit, heads={"gqa": 4}.get(name, 1 if unit.heads == 1 else 2))
+    for name, unit in PRESETS.items()
+    if unit.output != "chained"
+}
+GROUPS = [tuple(UNITS)[k : k + 5] for k in range(0, len(UNITS), 5)]
+
+
+@pytest.mark.parametrize("names", GROUPS, ids=", ".join)
+def test_every_attention_unit(names):
+    model = small_vit(units=[UNITS[name] for name in names], mlp="none")
+    assert_one_network(quantized(model), images(24, 9), references=0)
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS.keys() - UNITS))
+def test_attention_units_that_stand_alone(name):
+    model = small_vit("min-transformer", norm="none", residual=False, attention=name)
     assert_one_network(quantized(model), images(24, 9), references=0)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import nn
@@ -12,6 +14,7 @@ from mfsim.export.exporter import quantized_model
 from mfsim.export.integer import integer_model
 from mfsim.export.runtime import run, session
 from mfsim.nn import Add, LayerNorm, MatMul, MFMatMul, MFMul, Mul, Softmax, TanhL1, TokenEmbedding, models
+from mfsim.nn.attention import Attention, AttentionConfig
 from mfsim.parity import codes_of
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.reference import run_reference
@@ -53,10 +56,16 @@ class Tokens(nn.Module):
         return self.head(x[:, self.last])
 
 
-def small_vit(name: str = "mini-vit", **options) -> nn.Module:
-    """Return a vision transformer of one block for digits, its batch norms used to `images`."""
-    sizes = {"width": 16, "depth": 1, "hidden": 16, "heads": 2} | options
+def small_vit(name: str = "mini-vit", units: Sequence[AttentionConfig] = (), **options) -> nn.Module:
+    """Return a vision transformer of one block for digits, its batch norms used to `images`.
+
+    With `units` it has a block for each of these attention units, on 16 patches and a class token.
+    """
+    sizes = {"width": 16, "depth": len(units) or 1, "hidden": 16, "heads": 2} | options
     model = models.create(name, (1, 8, 8), 10, seed=0, **sizes)
+    torch.manual_seed(0)
+    for block, unit in zip(model.blocks, units, strict=False):
+        block.attention = Attention(unit, sizes["width"], 17, grid=(4, 4))
     model.train()
     with torch.no_grad():
         for seed in range(3):
