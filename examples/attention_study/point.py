@@ -38,9 +38,16 @@ MF_VIT = "mf-vit"
 UNITS = (*PRESETS, MF_VIT)
 SAME = {"qvv2": "qkk", "hadamard-o-pad": "hadamard-o", "hadamard-o-block": "hadamard-o"}
 """Units that are the same network as another one, at a width that is a power of two, fresh weights included."""
-CHANGED = {"mf-aggregate": replace(PRESETS["mf-aggregate"], sign_zero=1)}
-"""Units that differ from their preset. MF(A, V) takes the whole of a value by the sign of its weight: softmax weights,
-all positive in float, that round to 0 must keep that sign. (Under a causal mask, hidden weights must be 0 with sign 0.)"""
+CHANGED = {
+    "mf-aggregate": replace(PRESETS["mf-aggregate"], sign_zero=1),
+    **{name: replace(PRESETS[name], normalise_filters=True) for name in ("qk-sk", "q-sk-sk", "sq-sk-k", "sq-sk-sk")},
+}
+"""Units that differ from their preset.
+
+MF(A, V) takes the whole of a value by the sign of its weight: softmax weights, all positive in float, that round to 0
+must keep that sign. (Under a causal mask, hidden weights must be 0 with sign 0.) The mean of 31 filters passes at most
+0.06 of a patch on a grid of 4 x 4, and all of the class token: too little to train, and few codes of 8 bits.
+"""
 COMPARED = 1000
 """Test images whose codes are compared between the quantized torch network and the simulator."""
 CALIBRATION = 512

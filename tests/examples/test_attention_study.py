@@ -109,6 +109,12 @@ def test_weights_that_round_to_zero_keep_their_sign_in_mf_aggregate(point):
     assert point.network("mf-aggregate", setup, 0).blocks[0].attention.aggregate.sign_zero == 1
 
 
+def test_filters_are_normalised(point):
+    setup = point.Setup.of("reduced", "digits", {"width": 16, "depth": 1})
+    for unit in ("qk-sk", "q-sk-sk", "sq-sk-k", "sq-sk-sk"):
+        assert point.network(unit, setup, 0).blocks[0].attention.config.normalise_filters
+
+
 def test_units_have_their_own_rates(point):
     training = point.Training(1, 1, {"": (1.0, 2.0), "mf-vit": (3.0, 4.0)}, 8, 0.0, 0.0, 0.0)
     assert training.settings("qkv")["rates"] == (1.0, 2.0)
