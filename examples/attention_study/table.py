@@ -108,9 +108,11 @@ def remarks(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     compared = [found for found in rows if found["compared"] is not None and not found["note"]]
     if compared:
         worst = max(compared, key=lambda found: float(found["float_mean"] - found["integer_mean"]))
+        loss = 100 * (worst["float_mean"] - worst["integer_mean"])
         sentences += [
-            f"Largest loss from float to 8-bit integers: {100 * (worst['float_mean'] - worst['integer_mean']):.2f} points "
-            f"(`{worst['unit']}`).",
+            f"Largest loss from float to 8-bit integers: {loss:.2f} points (`{worst['unit']}`)."
+            if loss > 0
+            else "No unit is less accurate in 8-bit integers than in float.",
             f"Images whose output codes were compared between the quantized torch network and the simulator: "
             f"{sum(found['compared'] for found in compared):,}, with {sum(found['differences'] for found in compared):,} "
             "that differ.",

@@ -169,6 +169,8 @@ def test_remarks_name_the_largest_loss(table):
         "Images whose output codes were compared between the quantized torch network and the simulator: 10, with 2 that differ.",
         "`c`: x.",
     ]
+    gained = [row | {"integer_mean": 0.95} for row in rows[:1]]
+    assert table.remarks(gained)[1] == "No unit is less accurate in 8-bit integers than in float."
 
 
 def test_the_command_that_is_shown_computes_and_writes_no_page(study):
