@@ -39,7 +39,9 @@ TEXT = (
   end_half = Div(end_down, two)
   end_raised = Add(end_scaled, end_half)
   end_rounded = Div(end_raised, end_down)
-  is_end = Cast<to: int = 9>(ends)
+  no_end64 = Constant<value_int: int = 0>()
+  no_end = CastLike(no_end64, ends)
+  is_end = Greater(ends, no_end)
   y = Where(is_end, end_rounded, magnitude)
 """
 )

@@ -26,7 +26,8 @@ def _no_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
 TERMS = """
   zero64 = Constant<value_int: int = 0>()
   zero = CastLike(zero64, x)
-  seen = Cast<to: int = 9>(mask)
+  hides = CastLike(zero64, mask)
+  seen = Greater(mask, hides)
   shown = Where(seen, x, hidden)
   last_axis = Constant<value_ints: ints = [-1]>()
   greatest = ReduceMax<keepdims: int = 1>(shown, last_axis)
@@ -88,7 +89,8 @@ def softmax(text: str, names: Sequence[str], derived: Derived, needs_bits: Bits 
 MAGNITUDES = """
   zero64 = Constant<value_int: int = 0>()
   zero = CastLike(zero64, x)
-  seen = Cast<to: int = 9>(mask)
+  hides = CastLike(zero64, mask)
+  seen = Greater(mask, hides)
   size = Abs(x)
   index = Min(size, last)
   found = Gather<axis: int = 0>(tanh_table, index)

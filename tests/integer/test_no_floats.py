@@ -30,14 +30,23 @@ def faults(model: onnx.ModelProto) -> list[str]:
     return [*_written(model), *_inferred(model)]
 
 
+def _nested(nodes) -> Iterator[onnx.NodeProto]:
+    """Yield nodes, and those of the bodies of their loops."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            yield from _nested(attribute.g.node)
+
+
 def _written(model) -> Iterator[str]:
-    nodes = [*model.graph.node, *(node for function in model.functions for node in function.node)]
+    nodes = _nested([*model.graph.node, *(node for function in model.functions for node in function.node)])
     for node in nodes:
         if node.op_type in INEXACT:
             yield f"operator {node.op_type}"
         for attribute in node.attribute:
+            is_body = (node.op_type, attribute.name, attribute.type) == ("Loop", "body", AttributeProto.GRAPH)
             referred = attribute.ref_attr_name and attribute.type in ATTRIBUTES
-            if not referred and attribute.type not in ATTRIBUTES:
+            if not is_body and not referred and attribute.type not in ATTRIBUTES:
                 yield f"attribute {attribute.name} of {node.op_type}"
             if node.op_type == "Cast" and attribute.name == "to" and attribute.i not in ALLOWED:
                 yield f"Cast to {attribute.i}"
@@ -51,17 +60,25 @@ def _written(model) -> Iterator[str]:
 def _inferred(model) -> Iterator[str]:
     inlined = onnx.inliner.inline_local_functions(model)
     graph = onnx.shape_inference.infer_shapes(inlined, check_type=True, strict_mode=True, data_prop=True).graph
+    yield from _types(graph, set())
+    for info in (*graph.input, *graph.output):
+        if info.type.tensor_type.elem_type not in ALLOWED - {TensorProto.BOOL}:
+            yield f"{info.name} has type {info.type.tensor_type.elem_type}"
+
+
+def _types(graph, conditions: set[str]) -> Iterator[str]:
+    """Yield what is no integer in a graph; of a loop's body, `conditions` may be passed on as bool."""
     types = {i.name: i.type.tensor_type.elem_type for i in (*graph.input, *graph.output, *graph.value_info)}
     for node in graph.node:
         for name in node.output:
             kind = types.get(name)
             if kind not in ALLOWED:
                 yield f"{name} of {node.op_type} has type {kind}"
-            if kind == TensorProto.BOOL and node.op_type not in COMPARISONS:
+            if kind == TensorProto.BOOL and node.op_type not in COMPARISONS and not conditions & set(node.input):
                 yield f"{name} of {node.op_type} is bool"
-    for info in (*graph.input, *graph.output):
-        if types[info.name] not in ALLOWED - {TensorProto.BOOL}:
-            yield f"{info.name} has type {types[info.name]}"
+        for attribute in node.attribute:
+            if attribute.type == AttributeProto.GRAPH:
+                yield from _types(attribute.g, {attribute.g.input[1].name})
 
 
 @pytest.mark.parametrize("build", PROGRAMS)
