@@ -32,6 +32,11 @@ def data(tmp_path):
     return path
 
 
+def _listens_to_ctrl_c() -> None:
+    """Undo what a shell does to jobs in the background: they ignore Ctrl-C, and so would the command."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def started(run, data, out) -> subprocess.Popen:
     """Start the command in a process group of its own."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -43,6 +48,7 @@ def started(run, data, out) -> subprocess.Popen:
         text=True,
         env=environment,
         start_new_session=True,
+        preexec_fn=_listens_to_ctrl_c,
     )
 
 
