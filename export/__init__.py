@@ -9,7 +9,7 @@ import importlib
 
 _HOME = {
     "CheckReport": "check_report",
-    "OpenModel": "open_model",
+    "OpenModel": "opened",
     "Limits": "check_report",
     "check": "check",
     "export_float": "exporter",
@@ -18,7 +18,7 @@ _HOME = {
     "quantized_model": "exporter",
     "float32_exact": "exactness",
     "integer_model": "integer",
-    "open_model": "open_model",
+    "open_model": "opened",
     "write_integer": "integer",
     "run": "runtime",
     "session": "runtime",

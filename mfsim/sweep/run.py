@@ -14,7 +14,7 @@ from mfsim.analysis.sweeps import SweepFigures, SweepReport, SweepRow
 from mfsim.data import Split
 from mfsim.errors import SweepError
 from mfsim.export import runtime
-from mfsim.export.open_model import open_model
+from mfsim.export.opened import open_model
 from mfsim.run import RunFolder
 from mfsim.sweep.axes import Axis
 from mfsim.sweep.grid import Point, grid

@@ -87,7 +87,7 @@ def test_a_changed_model_under_an_old_sweep(swept, finished, folder):
     import torch
 
     from mfsim.export.exporter import export_quantized
-    from mfsim.export.open_model import open_model
+    from mfsim.export.opened import open_model
     from mfsim.pipeline import load_quantized
     from mfsim.run import RunFolder
 

@@ -14,7 +14,7 @@ from mfsim.compiler import compile_model
 from mfsim.export.check import check
 from mfsim.export.exporter import float_model, quantized_model
 from mfsim.export.integer import integer_model
-from mfsim.export.open_model import open_model
+from mfsim.export.opened import open_model
 from mfsim.nn import models
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.simulate import quantize_input, simulate

@@ -12,7 +12,7 @@ from mfsim.compiler.integer import read_integer
 from mfsim.errors import FormatError
 from mfsim.export.exporter import quantized_model
 from mfsim.export.integer import integer_model
-from mfsim.export.open_model import open_model
+from mfsim.export.opened import open_model
 from mfsim.nn import models
 from mfsim.quant import Recipe
 from mfsim.shapes import Input, count_module

@@ -14,7 +14,7 @@ from mfsim.analysis import count, energy
 from mfsim.compiler import compile_model
 from mfsim.errors import ModelError, SweepError
 from mfsim.export.exporter import export_quantized
-from mfsim.export.open_model import open_model
+from mfsim.export.opened import open_model
 from mfsim.pipeline import load_quantized
 from mfsim.simulate import accuracy
 from mfsim.sweep import parse_axes, read_sweeps, sweep, write_sweep
