@@ -5,7 +5,7 @@ The names below are imported when they are first used: running a file needs no t
 
 from __future__ import annotations
 
-import importlib
+from mfsim.lazy import public
 
 _HOME = {
     "CheckReport": "check_report",
@@ -26,14 +26,4 @@ _HOME = {
 
 __all__ = sorted(_HOME)
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module `mfsim.export` has no attribute `{name}`")
-    value = getattr(importlib.import_module(f"mfsim.export.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = public(__name__, {name: f"{__name__}.{home}" for name, home in _HOME.items()})

@@ -6,7 +6,7 @@ The names below are the public surface; each is imported when it is first used, 
 
 from __future__ import annotations
 
-import importlib
+from mfsim.lazy import public
 
 __version__ = "0.1.0"
 
@@ -45,13 +45,4 @@ _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 __all__ = ["__version__", *sorted(_HOME)]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module `mfsim` has no attribute `{name}`")
-    value = getattr(importlib.import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = public(__name__, _HOME)
