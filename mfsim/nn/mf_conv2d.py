@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
-from torch import nn
 
-from mfsim.errors import ShapeError
 from mfsim.nn import functional
-from mfsim.nn.mf_matmul import initial_weight
+from mfsim.nn.mf_matmul import INITIAL
+from mfsim.nn.product_layers import Conv2dProduct
 
 
-class MFConv2d(nn.Module):
+class MFConv2d(Conv2dProduct):
     """MF convolution of [N, C, H, W] with `weight`, plus `bias`.
 
     Parameters
@@ -54,39 +54,18 @@ class MFConv2d(nn.Module):
         sign_zero: int = 0,
         grid: str = "split",
     ) -> None:
-        super().__init__()
-        if groups < 1 or in_channels < 1 or out_channels < 1 or in_channels % groups or out_channels % groups:
-            raise ShapeError(
-                f"`in_channels` {in_channels} and `out_channels` {out_channels} must be multiples of `groups`, which is {groups}"
-            )
         functional.mf_attributes(form, sign_zero, grid)
-        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = functional.pair("kernel_size", kernel_size)
-        self.stride, self.dilation = functional.pair("stride", stride), functional.pair("dilation", dilation)
-        self.padding = functional.four_pads(padding)
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
         self.form, self.sign_zero, self.grid = form, sign_zero, grid
-        self.weight = initial_weight(out_channels, in_channels // groups, *self.kernel_size)
-        self.bias = nn.Parameter(torch.zeros(out_channels)) if bias else None
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the layer's output [N, out_channels, H', W']."""
-        y = functional.mf_conv2d(
-            x,
-            self.weight,
-            stride=self.stride,
-            padding=self.padding,
-            dilation=self.dilation,
-            groups=self.groups,
-            form=self.form,
-            sign_zero=self.sign_zero,
-            grid=self.grid,
-        )
-        return y if self.bias is None else y + self.bias[:, None, None]
+    def fresh(self, *shape: int) -> torch.Tensor:
+        """Return normally distributed weights of standard deviation `INITIAL`."""
+        return torch.randn(*shape) * INITIAL
+
+    def product(self, x: torch.Tensor, w: torch.Tensor, **geometry: Any) -> torch.Tensor:
+        """Return the MF convolution of x [N, C, H, W] and w [O, C / groups, kh, kw]."""
+        return functional.mf_conv2d(x, w, form=self.form, sign_zero=self.sign_zero, grid=self.grid, **geometry)
 
     def extra_repr(self) -> str:
         """Return the options for `print(model)`."""
-        return (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"padding={self.padding}, dilation={self.dilation}, groups={self.groups}, bias={self.bias is not None}, "
-            f"form={self.form}, sign_zero={self.sign_zero}, grid={self.grid}"
-        )
+        return f"{super().extra_repr()}, form={self.form}, sign_zero={self.sign_zero}, grid={self.grid}"

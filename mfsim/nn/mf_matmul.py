@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
 
-from mfsim.errors import ShapeError
 from mfsim.nn import functional
+from mfsim.nn.product_layers import LinearProduct
 
 INITIAL = 0.03
 """Standard deviation of fresh weights.
@@ -16,12 +15,7 @@ to 99 %, 0.2 and 0.5 (with which the two parts of a sum are about equal at first
 """
 
 
-def initial_weight(*shape: int) -> nn.Parameter:
-    """Return fresh normally distributed weights of standard deviation `INITIAL`."""
-    return nn.Parameter(torch.randn(*shape) * INITIAL)
-
-
-class MFLinear(nn.Module):
+class MFLinear(LinearProduct):
     """MF product of the last axis with `weight`, plus `bias`.
 
     Parameters
@@ -54,25 +48,18 @@ class MFLinear(nn.Module):
         sign_zero: int = 0,
         grid: str = "split",
     ) -> None:
-        super().__init__()
-        if in_features < 1 or out_features < 1:
-            raise ShapeError(
-                f"`in_features` and `out_features` must be at least 1, not {in_features} and {out_features}"
-            )
         functional.mf_attributes(form, sign_zero, grid)
-        self.in_features, self.out_features = in_features, out_features
+        super().__init__(in_features, out_features, bias)
         self.form, self.sign_zero, self.grid = form, sign_zero, grid
-        self.weight = initial_weight(out_features, in_features)
-        self.bias = nn.Parameter(torch.zeros(out_features)) if bias else None
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the layer's output, shape [..., out_features], for x of shape [..., in_features]."""
-        y = functional.mf_matmul(x, self.weight.t(), form=self.form, sign_zero=self.sign_zero, grid=self.grid)
-        return y if self.bias is None else y + self.bias
+    def fresh(self, *shape: int) -> torch.Tensor:
+        """Return normally distributed weights of standard deviation `INITIAL`."""
+        return torch.randn(*shape) * INITIAL
+
+    def product(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        """Return the MF product of x [..., K] and w [K, O]."""
+        return functional.mf_matmul(x, w, form=self.form, sign_zero=self.sign_zero, grid=self.grid)
 
     def extra_repr(self) -> str:
         """Return the options for `print(model)`."""
-        return (
-            f"{self.in_features}, {self.out_features}, bias={self.bias is not None}, "
-            f"form={self.form}, sign_zero={self.sign_zero}, grid={self.grid}"
-        )
+        return f"{super().extra_repr()}, form={self.form}, sign_zero={self.sign_zero}, grid={self.grid}"

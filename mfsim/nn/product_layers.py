@@ -1,12 +1,10 @@
-"""What the layers with other products share: weights, bias, geometry. A layer adds its product and fresh weights.
-
-Their names: `mfsim/nn/adder.py`, `mfsim/nn/signed_min.py`, `mfsim/nn/shift_weights.py`.
-"""
+"""What layers with other products than the dense one share: weights, bias, geometry. A layer adds its product and fresh weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -15,7 +13,7 @@ from mfsim.errors import ShapeError
 from mfsim.nn import functional
 
 
-class LinearProduct(nn.Module):
+class LinearProduct(nn.Module, ABC):
     """A product of the last axis with `weight`, plus `bias`.
 
     Parameters
@@ -36,9 +34,6 @@ class LinearProduct(nn.Module):
         If a size is less than 1.
     """
 
-    product: ClassVar[Callable[..., torch.Tensor]]
-    """The product of x [..., K] and w [K, O]."""
-
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
         super().__init__()
         if in_features < 1 or out_features < 1:
@@ -49,9 +44,13 @@ class LinearProduct(nn.Module):
         self.weight = nn.Parameter(self.fresh(out_features, in_features))
         self.bias = nn.Parameter(torch.zeros(out_features)) if bias else None
 
+    @abstractmethod
     def fresh(self, *shape: int) -> torch.Tensor:
         """Return fresh weights."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def product(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        """Return the product of x [..., K] and w [K, O]."""
 
     def used_weight(self) -> torch.Tensor:
         """Return the weights that the product takes."""
@@ -59,7 +58,7 @@ class LinearProduct(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the layer's output, shape [..., out_features], for x of shape [..., in_features]."""
-        y = type(self).product(x, self.used_weight().t())
+        y = self.product(x, self.used_weight().t())
         return y if self.bias is None else y + self.bias
 
     def extra_repr(self) -> str:
@@ -67,7 +66,7 @@ class LinearProduct(nn.Module):
         return f"{self.in_features}, {self.out_features}, bias={self.bias is not None}"
 
 
-class Conv2dProduct(nn.Module):
+class Conv2dProduct(nn.Module, ABC):
     """A 2-D convolution of [N, C, H, W] with `weight`, plus `bias`.
 
     Parameters
@@ -92,9 +91,6 @@ class Conv2dProduct(nn.Module):
         If a size cannot be.
     """
 
-    product: ClassVar[Callable[..., torch.Tensor]]
-    """The convolution of x [N, C, H, W] and w [O, C / groups, kh, kw]."""
-
     def __init__(
         self,
         in_channels: int,
@@ -118,9 +114,13 @@ class Conv2dProduct(nn.Module):
         self.weight = nn.Parameter(self.fresh(out_channels, in_channels // groups, *self.kernel_size))
         self.bias = nn.Parameter(torch.zeros(out_channels)) if bias else None
 
+    @abstractmethod
     def fresh(self, *shape: int) -> torch.Tensor:
         """Return fresh weights."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def product(self, x: torch.Tensor, w: torch.Tensor, **geometry: Any) -> torch.Tensor:
+        """Return the convolution of x [N, C, H, W] and w [O, C / groups, kh, kw]."""
 
     def used_weight(self) -> torch.Tensor:
         """Return the weights that the product takes."""
@@ -128,7 +128,7 @@ class Conv2dProduct(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the layer's output [N, out_channels, H', W']."""
-        y = type(self).product(
+        y = self.product(
             x,
             self.used_weight(),
             stride=self.stride,

@@ -7,6 +7,7 @@ straight through. Definition and sources: `mfsim/ops/power_weights.py`, `mfsim/n
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import nn
@@ -23,8 +24,6 @@ def _uniform(*shape: int) -> torch.Tensor:
 class ShiftLinear(LinearProduct):
     """Product of the last axis with `weight` rounded to powers of two, plus bias; parameters as in `LinearProduct`."""
 
-    product = staticmethod(power_weights.shift_matmul)
-
     def fresh(self, *shape: int) -> torch.Tensor:
         """Return weights as torch's own linear layer begins."""
         return _uniform(*shape)
@@ -33,11 +32,13 @@ class ShiftLinear(LinearProduct):
         """Return the weights rounded to powers of two."""
         return power_weights.power_of_two(self.weight)
 
+    def product(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        """Return the product of x [..., K] and w [K, O]."""
+        return power_weights.shift_matmul(x, w)
+
 
 class ShiftConv2d(Conv2dProduct):
     """Convolution with `weight` rounded to powers of two, plus bias; parameters as in `Conv2dProduct`."""
-
-    product = staticmethod(power_weights.shift_conv2d)
 
     def fresh(self, *shape: int) -> torch.Tensor:
         """Return weights as torch's own convolution begins."""
@@ -46,6 +47,10 @@ class ShiftConv2d(Conv2dProduct):
     def used_weight(self) -> torch.Tensor:
         """Return the weights rounded to powers of two."""
         return power_weights.power_of_two(self.weight)
+
+    def product(self, x: torch.Tensor, w: torch.Tensor, **geometry: Any) -> torch.Tensor:
+        """Return the convolution of x [N, C, H, W] and w [O, C / groups, kh, kw]."""
+        return power_weights.shift_conv2d(x, w, **geometry)
 
 
 @torch.no_grad()

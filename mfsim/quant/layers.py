@@ -8,6 +8,7 @@ state dict. On codes the sum is exact in float32 while it stays below 2**24 of t
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +55,7 @@ class Words:
     overflow: str = "saturate"
 
 
-class QuantProduct(QuantWeightMixin, QuantBiasMixin, nn.Module):
+class QuantProduct(QuantWeightMixin, QuantBiasMixin, nn.Module, ABC):
     """What the layers share: quantizers, the accumulator's grid, `forward`."""
 
     channel_axis = -1
@@ -116,9 +117,9 @@ class QuantProduct(QuantWeightMixin, QuantBiasMixin, nn.Module):
         weight: torch.Tensor = self.weight
         return weight
 
+    @abstractmethod
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
         """Return product plus bias of quantized operands."""
-        raise NotImplementedError
 
     def _along_channels(self, values: torch.Tensor) -> torch.Tensor:
         return values.reshape(-1, *[1] * (-1 - self.channel_axis)) if values.ndim else values

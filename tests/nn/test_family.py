@@ -99,7 +99,7 @@ def test_linear_layers(kind):
     with torch.no_grad():
         layer.bias.copy_(torch.tensor([1.0, 2.0, 3.0]))
     x = torch.randn(2, 5, 4)
-    assert torch.equal(layer(x), kind.product(x, layer.used_weight().t()) + layer.bias)
+    assert torch.equal(layer(x), layer.product(x, layer.used_weight().t()) + layer.bias)
     assert kind(4, 3, bias=False).bias is None
     with pytest.raises(ShapeError, match=r"^`in_features` and `out_features` must be at least 1, not 0 and 3$"):
         kind(0, 3)

@@ -10,6 +10,7 @@ network is calibrated; the gradient is always that of the float function.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from torch import nn
 from mfsim.quant.quantizers import ActivationQuant
 
 
-class QuantNonlinear(nn.Module):
+class QuantNonlinear(nn.Module, ABC):
     """A nonlinear function of codes.
 
     Parameters
@@ -57,17 +58,17 @@ class QuantNonlinear(nn.Module):
         self.make_constants()
         self.derived = True
 
+    @abstractmethod
     def make_constants(self) -> None:
         """Set the derived constants as buffers that are not saved."""
-        raise NotImplementedError
 
+    @abstractmethod
     def function(self, x: torch.Tensor) -> torch.Tensor:
         """Return the float function of x."""
-        raise NotImplementedError
 
+    @abstractmethod
     def integers(self, x: torch.Tensor) -> torch.Tensor:
         """Return codes * y_scale for values x on the input's scale; while torch exports, one node."""
-        raise NotImplementedError
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the result on its grid, with the gradient of the float function."""
