@@ -23,12 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from mfsim.derived.dct import bounds, check_length, defaults, multipliers, result_places
-from mfsim.errors import FormatError, ShapeError
+from mfsim.derived.dct import bounds, defaults, multipliers, result_places
+from mfsim.errors import FormatError
 from mfsim.formats import Format, Range, Scale
 from mfsim.ops.csd_gain import signed_digits
 from mfsim.ops.norms import FRACTION, by_rows, check_fraction, row_count
 from mfsim.ops.op import Attribute, Case, Inference, Op, activation, constant, result, rows
+from mfsim.ops.transforms import length_and_bits
 
 PRODUCTS = ("mul", "shift")
 MOST_GUARD = 30
@@ -36,18 +37,7 @@ MOST_GUARD = 30
 
 def _size(x, table) -> tuple[int, int]:
     """Return n and T, both inputs checked."""
-    if len(x.shape) < 2:
-        raise ShapeError(f"x of op `dct` must have an axis behind the batch, not {x.shape}")
-    if x.scale.axis is not None:
-        raise FormatError("x of op `dct` must have one scale; requantize first")
-    n = int(x.shape[-1])
-    check_length(n)
-    if not table.is_constant:
-        raise FormatError("the multipliers of op `dct` must be a constant")
-    bits = -table.scale.exponents[0]
-    if table.scale.axis is not None or tuple(int(code) for code in table.codes.reshape(-1)) != multipliers(n, bits):
-        raise FormatError(f"the multipliers of op `dct` must be those of {n} codes on their scale")
-    return n, bits
+    return length_and_bits("dct", x, "multipliers", table, multipliers)
 
 
 def derive(tensors, attributes):

@@ -25,27 +25,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from mfsim.derived.dft import RADICAND_BITS, bin_error, check_length, cosines, defaults, end_factor, power_places
-from mfsim.errors import FormatError, RangeError, ShapeError
+from mfsim.derived.dft import RADICAND_BITS, bin_error, cosines, defaults, end_factor, power_places
+from mfsim.errors import FormatError, RangeError
 from mfsim.formats import Format, Range, Scale
 from mfsim.ops.norms import FRACTION, by_rows, check_fraction, row_count
 from mfsim.ops.op import Attribute, Case, Inference, Op, activation, constant, result, rows
+from mfsim.ops.transforms import length_and_bits
 
 
 def _size(x, table) -> tuple[int, int]:
     """Return n and T, both inputs checked."""
-    if len(x.shape) < 2:
-        raise ShapeError(f"x of op `dft_magnitude` must have an axis behind the batch, not {x.shape}")
-    if x.scale.axis is not None:
-        raise FormatError("x of op `dft_magnitude` must have one scale; requantize first")
-    n = int(x.shape[-1])
-    check_length(n)
-    if not table.is_constant:
-        raise FormatError("the cosines of op `dft_magnitude` must be a constant")
-    bits = -table.scale.exponents[0]
-    if table.scale.axis is not None or tuple(int(code) for code in table.codes.reshape(-1)) != cosines(n, bits):
-        raise FormatError(f"the cosines of op `dft_magnitude` must be those of {n} codes on their scale")
-    return n, bits
+    return length_and_bits("dft_magnitude", x, "cosines", table, cosines)
 
 
 def derive(tensors, attributes):

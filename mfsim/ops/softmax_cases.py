@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mfsim.derived.softmax import exp_table
 from mfsim.formats import Format, Range, Scale
-from mfsim.ops.op import Case, activation, constant
+from mfsim.ops.op import Case, constant
+from mfsim.ops.row_cases import RowSetting
 from mfsim.program import Tensor
 
 STEPS = (8, 4, 2, 1, 1, 0)
@@ -18,44 +19,12 @@ STEPS = (8, 4, 2, 1, 1, 0)
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Rows of the last axis of `shape` (no batch axis), codes of `format` on 2**exponent, F and P.
-
-    `entries` replaces the table of exp; `mask` is a constant mask, `live` the shape of an activation mask.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    format: Format
-    exponent: int = -1
-    fraction: int = 4
-    table_bits: int = 6
-    gain: float = 1.0
-    entries: tuple[int, ...] = ()
-    mask: tuple[tuple[int, ...], ...] = ()
-    live: tuple[int, ...] = ()
-    range: Range | None = None
-    exhaustive: bool = False
-
-    @property
-    def length(self) -> int:
-        """Entries of a row."""
-        return self.shape[-1]
+class Setting(RowSetting):
+    """A row with the table of exp."""
 
     def table(self) -> tuple[int, ...]:
         """Return the table of exp."""
         return self.entries or exp_table(self.exponent, min(self.format.bits, 16), self.table_bits, self.gain)
-
-    def x(self) -> Tensor:
-        """Return the input."""
-        x = activation("x", self.shape, self.format, Scale.of(self.exponent))
-        return x if self.range is None else replace(x, range=self.range)
-
-    def masks(self) -> list[Tensor]:
-        """Return the mask, if there is one."""
-        if self.live:
-            return [activation("mask", self.live, Format(1, False))]
-        return [constant("mask", np.array(self.mask), Format(1, False))] if self.mask else []
 
 
 Extend = Callable[[Setting], tuple[list[Tensor], dict[str, Any]] | None]

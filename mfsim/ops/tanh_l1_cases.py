@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from mfsim.derived.tanh_l1 import tanh_table
 from mfsim.formats import Format, Range, Scale
-from mfsim.ops.op import Case, activation, constant
+from mfsim.ops.op import Case, constant
+from mfsim.ops.row_cases import RowSetting
 from mfsim.program import Tensor
 
 STEPS = (0, 1, 3, 4, 7, 8)
@@ -17,47 +18,24 @@ STEPS = (0, 1, 3, 4, 7, 8)
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Rows of the last axis of `shape` (no batch axis), codes of `format` on 2**exponent, F, P and eps.
+class Setting(RowSetting):
+    """A row with the table of tanh and eps."""
 
-    `entries` replaces the table of tanh; `mask` is a constant mask, `live` the shape of an activation mask.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    format: Format
-    exponent: int = -1
-    fraction: int = 4
-    table_bits: int = 6
     eps: int = 1
-    gain: float = 1.0
-    entries: tuple[int, ...] = ()
-    mask: tuple[tuple[int, ...], ...] = ()
-    live: tuple[int, ...] = ()
-    range: Range | None = None
-    exhaustive: bool = False
-
-    @property
-    def length(self) -> int:
-        """Entries of a row."""
-        return self.shape[-1]
 
     def inputs(self, others: list[Tensor]) -> tuple[Tensor, ...]:
         """Return x, the table, `others` and the mask, if there is one."""
         word = self.format
         codes = self.entries or tanh_table(self.exponent, min(word.bits, 16), self.table_bits, self.gain, word.signed)
-        x = activation("x", self.shape, word, Scale.of(self.exponent))
-        x = x if self.range is None else replace(x, range=self.range)
-        masks = [constant("mask", np.array(self.mask), Format(1, False))] if self.mask else []
-        masks = [activation("mask", self.live, Format(1, False))] if self.live else masks
-        return (x, constant("tanh_table", np.array(codes), None, Scale.of(-self.table_bits)), *others, *masks)
+        table = constant("tanh_table", np.array(codes), None, Scale.of(-self.table_bits))
+        return (self.x(), table, *others, *self.masks())
 
 
 SETTINGS = (
     Setting("exhaustive", (3,), Format(4), exhaustive=True),
     Setting("exhaustive-steps", (3,), Format(4), 0, 3, 3, entries=STEPS, exhaustive=True),
-    Setting("exhaustive-pair", (2,), Format(8), -5, 7, 12, 4, exhaustive=True),
-    Setting("exhaustive-whole-table", (2,), Format(6, False), -4, 5, 9, 1, 0.3, exhaustive=True),
+    Setting("exhaustive-pair", (2,), Format(8), -5, 7, 12, eps=4, exhaustive=True),
+    Setting("exhaustive-whole-table", (2,), Format(6, False), -4, 5, 9, 0.3, exhaustive=True),
     Setting("one-entry", (1,), Format(5), exhaustive=True),
     Setting("positive", (2,), Format(5), range=Range.of(3, 9), exhaustive=True),
     Setting("negative", (2,), Format(5), range=Range.of(-9, -3), exhaustive=True),
@@ -67,7 +45,7 @@ SETTINGS = (
     Setting("shared-live-mask", (2, 3, 4), Format(8), -3, 8, 12, live=(1, 1, 4)),
     Setting("causal", (2, 3, 3), Format(8), -3, 8, 12, mask=((1, 0, 0), (1, 1, 0), (1, 1, 1))),
     Setting("mask-of-one-row", (2, 5), Format(8), -3, 8, 12, mask=((1, 0, 1, 1, 0),)),
-    Setting("row-of-65", (2, 65), Format(8), -5, 10, 12, 4),
+    Setting("row-of-65", (2, 65), Format(8), -5, 10, 12, eps=4),
     Setting("range-by-channel", (2, 3), Format(8), -4, 8, 12, range=Range((-9, 5), (3, 100), 1)),
     Setting("sixteen-bits", (7,), Format(16), -12, 14, 18),
     Setting("wide-input", (3,), Format(40), -1),
