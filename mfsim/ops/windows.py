@@ -110,7 +110,9 @@ def tap_planes(
     """Yield (row, column) of each tap and the codes [..., H', W'] that the tap meets; `outside` stands for padding."""
     top, left, bottom, right = attributes["pads"]
     (down, across), (step_y, step_x) = attributes["strides"], attributes.get("dilations", (1, 1))
-    padded = np.pad(x, [(0, 0), (0, 0), (top, bottom), (left, right)], constant_values=outside)
+    high, wide = x.shape[2:]
+    padded = np.full((*x.shape[:2], top + high + bottom, left + wide + right), outside, dtype=object)
+    padded[:, :, top : top + high, left : left + wide] = x
     rows = padded.shape[2] - (kernel[0] - 1) * step_y
     columns = padded.shape[3] - (kernel[1] - 1) * step_x
     for ky, kx in np.ndindex(*kernel):
