@@ -13,6 +13,7 @@ from mfsim.formats import Format, Scale
 from mfsim.ops.products import FORMS, GRIDS
 from mfsim.ops.wht import NORMS, ORDERS
 from mfsim.program import Program, Tensor
+from tests.program_functions import FUNCTIONS, aligned_weights, conv2d_of, matmul_of, power_weights
 
 WIDEST = 24
 """Past this many bits a value is requantized before anything else happens to it."""
@@ -162,6 +163,11 @@ def mf_mul(make, x, pool):
         exponent = x.scale.exponent if attributes["grid"] == "shared" else make.int(-8, 0)
         return [x.name, make.constant(shape, make.int(2, 8), Scale.of(exponent))], attributes
     return pair(make, x, pool)[0], attributes
+
+
+def mul(make, x, pool):
+    inputs, _ = pair(make, x, pool)
+    return inputs, {"constant": make.one("learned", "fixed")}
 
 
 def matmul(mf):
@@ -328,11 +334,19 @@ MAKERS = {
     "table": table,
     "transpose": transpose,
     "wht": wht,
+    "adder_conv2d": conv2d_of(aligned_weights, window),
+    "adder_matmul": matmul_of(aligned_weights),
+    "min_conv2d": conv2d_of(aligned_weights, window),
+    "min_matmul": matmul_of(aligned_weights),
+    "mul": mul,
+    "shift_conv2d": conv2d_of(power_weights, window),
+    "shift_matmul": matmul_of(power_weights),
+    **FUNCTIONS,
 }
 """How a node of each op is made: (maker, x, pool) -> inputs and attributes, or None."""
 
 
-PLANES = ("conv2d", "mf_conv2d", "max_pool2d", "sum_pool2d", "wht")
+PLANES = ("adder_conv2d", "min_conv2d", "shift_conv2d", "conv2d", "mf_conv2d", "max_pool2d", "sum_pool2d", "wht")
 
 
 def with_all_outputs(program: Program) -> Program:
