@@ -95,7 +95,7 @@ def train_step(
 
     Parameters
     ----------
-    run : made by `RunFolder.create`.
+    run : made by `RunFolder.create` or `RunFolder.new`.
     model : a name of `mfsim.nn.models`, or package.module:callable.
     data : what `mfsim.data.load` takes.
     settings : by default `Settings()`.
@@ -333,8 +333,9 @@ def run_network(
         Of every kind that the steps raise. Realisations that differ raise nothing: see
         `NetworkResult.parity`, and `check.json` for the comparison with float.
     """
-    run, settings = RunFolder.create(folder), settings or Settings()
-    train_step(run, model, data, settings, options=options, rules=rules, name=name, progress=progress)
+    settings = settings or Settings()
+    with RunFolder.new(folder) as run:
+        train_step(run, model, data, settings, options=options, rules=rules, name=name, progress=progress)
     quantize_step(run, recipe, settings, progress=progress)
     progress("export", 0, 1)
     export_step(run)

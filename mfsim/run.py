@@ -7,12 +7,13 @@ network comes from and how accurate it was at each step.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mfsim.analysis.listing import write_text
@@ -65,6 +66,20 @@ class RunFolder:
         run = cls(path)
         make_folder(run.path)
         return run
+
+    @classmethod
+    @contextlib.contextmanager
+    def new(cls, path: str | os.PathLike[str]) -> Iterator[RunFolder]:
+        """Yield `create(path)`; if the body fails, the folders that were made for it and are still empty go again."""
+        folder = pathlib.Path(path)
+        made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+        try:
+            yield cls.create(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                for parent in made:
+                    parent.rmdir()
+            raise
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> RunFolder:

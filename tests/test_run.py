@@ -80,3 +80,27 @@ def test_damaged_json(tmp_path, content, sentence):
     with pytest.raises(ModelError) as error:
         read_json(path)
     assert str(error.value) == f"`{path}` {sentence}"
+
+
+def fails_in(path, written=()):
+    """Make a run folder in which something fails, after the files `written`."""
+    with RunFolder.new(path) as run:
+        for name in written:
+            run.write(name, {})
+        raise ModelError("it cannot be made")
+
+
+def test_a_new_folder_goes_again_if_nothing_comes_of_it(tmp_path):
+    with pytest.raises(ModelError, match="it cannot be made"):
+        fails_in(tmp_path / "runs" / "first")
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_new_folder_with_files_stays_and_so_does_an_old_one(tmp_path):
+    with pytest.raises(ModelError, match="it cannot be made"):
+        fails_in(tmp_path / "first", ["run.json"])
+    assert (tmp_path / "first" / "run.json").exists()
+    (tmp_path / "old").mkdir()
+    with pytest.raises(ModelError, match="it cannot be made"):
+        fails_in(tmp_path / "old")
+    assert (tmp_path / "old").is_dir()

@@ -76,8 +76,8 @@ def command(
         if model is not None and out is not None:
             options = model_options(option)
             rules = Rules.from_toml(convert) if convert is not None else None
-            folder = RunFolder.create(out)
-            train_step(folder, model, data, settings, options=options, rules=rules, checkpoint=checkpoint)
+            with RunFolder.new(out) as folder:
+                train_step(folder, model, data, settings, options=options, rules=rules, checkpoint=checkpoint)
         else:
             folder = RunFolder.open(run or "")
         with shown.stages(str(folder)) as stages:

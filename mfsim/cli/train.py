@@ -61,8 +61,7 @@ def command(
         )
         options = model_options(option)
         rules = Rules.from_toml(convert) if convert is not None else None
-        run = RunFolder.create(out)
-        with shown.stages(model) as stages:
+        with RunFolder.new(out) as run, shown.stages(model) as stages:
             about = train_step(
                 run,
                 model,

@@ -46,6 +46,7 @@ def test_an_unknown_model(tmp_path):
         f"a model must be one of {', '.join(models.NAMES)}, or package.module:callable, not 'mf-cnm'; "
         "did you mean `mf-cnn`?",
     )
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("model", ["tests.cli.networks:smal", "no.such.module:network", "tests.cli.networks:Sine"])
