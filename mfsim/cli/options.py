@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import pathlib
 from typing import Annotated, Literal
 
@@ -41,16 +43,28 @@ TorchThreads = Annotated[
 ]
 
 
-def model_options(given: list[str] | None) -> dict[str, int | str]:
-    """Return NAME=VALUE pairs as a dict; a whole number becomes an int, anything else stays text.
+def model_options(given: list[str] | None) -> dict[str, bool | float | int | str]:
+    """Return NAME=VALUE pairs as a dict; true, false and numbers become what they say, anything else stays text.
 
-    >>> model_options(["width=32", "form=abs"])
-    {'width': 32, 'form': 'abs'}
+    >>> model_options(["width=32", "form=abs", "residual=false", "scale=0.5"])
+    {'width': 32, 'form': 'abs', 'residual': False, 'scale': 0.5}
     """
-    options: dict[str, int | str] = {}
+    options: dict[str, bool | float | int | str] = {}
     for text in given or ():
         name, equals, value = text.partition("=")
         if not name.isidentifier() or not equals:
             raise typer.BadParameter(f"`--option` must be NAME=VALUE, not {text!r}")
-        options[name] = int(value) if value.isdecimal() else value
+        if name in options:
+            raise typer.BadParameter(f"`--option` {name} is given twice")
+        options[name] = _value(value)
     return options
+
+
+def _value(text: str) -> bool | float | int | str:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    with contextlib.suppress(ValueError):
+        return int(text)
+    with contextlib.suppress(ValueError):
+        return float(text) if math.isfinite(float(text)) else text
+    return text

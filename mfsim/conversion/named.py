@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 
@@ -23,7 +24,7 @@ def convert_named(
     *,
     input_shape: Sequence[int] | None = None,
     classes: int = 10,
-    options: Mapping[str, int | str] | None = None,
+    options: Mapping[str, Any] | None = None,
     seed: int = 0,
     checkpoint: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,

@@ -34,3 +34,13 @@ def test_wrong_input():
     assert mfsim("count", "dense-cnn", "--input", "1x8x8", "--strict-multiplication-free").status == 2
     assert mfsim("count", "runs/nothing", "--option", "width=3").status == 2
     assert mfsim("count", "dense-cnn").status == 2
+
+
+def test_an_option_is_what_it_says():
+    """A chain of values needs encoders without residuals; "false" as a text would be true."""
+    options = ["attention=chained-vo", "norm=none", "residual=false"]
+    ended = mfsim("count", "min-transformer", "--input", "1x8x8", *(word for o in options for word in ("--option", o)))
+    assert ended.status == 0
+    twice = mfsim("count", "dense-cnn", "--input", "1x8x8", "--option", "width=4", "--option", "width=8")
+    assert twice.status == 2
+    assert "`--option` width is given twice" in twice.stderr
