@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -215,8 +215,7 @@ def count(program: Program, rule: str = "full", allow_uncounted: bool = False) -
     CountError
         If `rule` is unknown, or if a node cannot be counted and that is not allowed. It names the node.
     """
-    if rule not in RULES:
-        raise CountError(f"`rule` must be one of {', '.join(RULES)}, not {rule!r}{did_you_mean(str(rule), RULES)}")
+    check_rule(rule)
     rows: list[Row] = []
     uncounted: list[Uncounted] = []
     for node in program.nodes:
@@ -225,8 +224,8 @@ def count(program: Program, rule: str = "full", allow_uncounted: bool = False) -
             uncounted.append(Uncounted(node.layer, node.name, node.op, reason))
         else:
             rows += ops.get(node.op).count(node, program.inputs_of(node), program.outputs_of(node))
-    if uncounted and not allow_uncounted:
-        raise CountError(_uncounted_sentence(uncounted))
+    if not allow_uncounted:
+        check_counted(uncounted)
     tables = tables_of(program, rows)
     if rule == "paper":
         rows = paper_rows(rows)
@@ -245,10 +244,18 @@ def _why_uncounted(node: Node) -> str:
     return "" if callable(ops.REGISTRY[node.op].count) else f"op `{node.op}` states no count"
 
 
-def _uncounted_sentence(uncounted: list[Uncounted]) -> str:
-    first = uncounted[0]
-    more = f" (and {len(uncounted) - 1} more)" if len(uncounted) > 1 else ""
-    return f"node `{first.node}` of layer `{first.layer}` cannot be counted{more}: {first.reason}"
+def check_rule(rule: str) -> None:
+    """Raise `CountError` unless `rule` is one of `RULES`."""
+    if rule not in RULES:
+        raise CountError(f"`rule` must be one of {', '.join(RULES)}, not {rule!r}{did_you_mean(str(rule), RULES)}")
+
+
+def check_counted(uncounted: Sequence[Uncounted]) -> None:
+    """Raise `CountError`, naming the first node, if there are nodes that could not be counted."""
+    if uncounted:
+        first = uncounted[0]
+        more = f" (and {len(uncounted) - 1} more)" if len(uncounted) > 1 else ""
+        raise CountError(f"node `{first.node}` of layer `{first.layer}` cannot be counted{more}: {first.reason}")
 
 
 def strict_multiplication_free(subject: Program | CountReport, max_table: int = 2**12) -> CountReport:
@@ -268,8 +275,7 @@ def strict_multiplication_free(subject: Program | CountReport, max_table: int = 
         raise CountError(
             f"only a count by the rule full shows that nothing multiplies, not one by the rule {report.rule}"
         )
-    if report.uncounted:
-        raise CountError(_uncounted_sentence(list(report.uncounted)))
+    check_counted(report.uncounted)
     if report.multiplications():
         row = report.multiplications()[0]
         by = {"": "", "activation": " by activations"}.get(row.multiplied_by, f" by {row.multiplied_by} constants")

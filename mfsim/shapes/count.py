@@ -11,8 +11,8 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from mfsim.analysis.count import RULES, CountReport, paper_rows
-from mfsim.errors import CountError, ModelError, ShapeError, did_you_mean
+from mfsim.analysis.count import CountReport, check_counted, check_rule, paper_rows
+from mfsim.errors import ModelError, ShapeError, did_you_mean
 from mfsim.shapes import aten
 from mfsim.shapes.layers import layer_rule
 from mfsim.shapes.watch import Watch, Watched, watch_layers
@@ -78,8 +78,7 @@ def count_module(
     ModelError
         If the module cannot be made, or cannot run on the inputs.
     """
-    if rule not in RULES:
-        raise CountError(f"`rule` must be one of {', '.join(RULES)}, not {rule!r}{did_you_mean(str(rule), RULES)}")
+    check_rule(rule)
     with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
         model = _tried("the module cannot be made", build)
         if not isinstance(model, nn.Module):
@@ -116,12 +115,8 @@ def _tried(what: str, action: Callable[[], Any]) -> Any:
 
 
 def _report(watched: Watched, rule: str, allow_uncounted: bool) -> CountReport:
-    if watched.uncounted and not allow_uncounted:
-        first, more = watched.uncounted[0], len(watched.uncounted) - 1
-        raise CountError(
-            f"node `{first.node}` of layer `{first.layer}` cannot be counted{f' (and {more} more)' if more else ''}: "
-            f"{first.reason}"
-        )
+    if not allow_uncounted:
+        check_counted(watched.uncounted)
     rows = watched.rows
     if rule == "paper":
         rows = paper_rows(rows)
