@@ -19,7 +19,7 @@ import torch
 from torch.nn import functional as F
 
 from mfsim.errors import ShapeError
-from mfsim.nn.functional import emitted, exporting, four_pads, pair, window_size, zero_pad
+from mfsim.nn.functional import emitted, exporting, four_pads, observed, pair, window_size, zero_pad
 
 Product = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -110,16 +110,19 @@ def _conv2d(
     return torch.cat(sums, -1).transpose(1, 2).reshape(x.shape[0], w.shape[0], *plane)
 
 
+@observed
 def adder_matmul(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     """Return -sum_k |x[..., k] - w[k, o]| for x [..., K] and w [K, O], or w [..., K, O] with the leading axes of x."""
     return _matmul("AdderMatMul", _Adder.apply, x, w)
 
 
+@observed
 def min_matmul(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     """Return sum_k sign(x w) min(|x|, |w|) for x [..., K] and w [K, O], or w [..., K, O] with the leading axes of x."""
     return _matmul("MinMatMul", _Min.apply, x, w)
 
 
+@observed
 def adder_conv2d(
     x: torch.Tensor,
     w: torch.Tensor,
@@ -137,6 +140,7 @@ def adder_conv2d(
     return _conv2d("AdderConv", _Adder.apply, x, w, stride, padding, dilation, groups)
 
 
+@observed
 def min_conv2d(
     x: torch.Tensor,
     w: torch.Tensor,

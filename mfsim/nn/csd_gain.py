@@ -8,11 +8,12 @@ import torch
 from torch import nn
 
 from mfsim.errors import FormatError
-from mfsim.nn.functional import emitted, exporting
+from mfsim.nn.functional import emitted, exporting, observed
 from mfsim.nn.shift import along, check_axis
 from mfsim.ops.csd_gain import MOST_DIGITS, nearest_digits
 
 
+@observed
 def csd_gain(x: torch.Tensor, gain: torch.Tensor, digits: int) -> torch.Tensor:
     """Return x * gain for gains of at most `digits` signed digits that broadcast against x."""
     return emitted("CsdGain", (x, gain), {"digits": digits}, x.shape) if exporting() else x * gain

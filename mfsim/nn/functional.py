@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
@@ -29,6 +29,23 @@ from mfsim.ops.wht import ORDERS, block_length, norm_exponent
 DOMAIN = "org.mfsim"
 RADIX = 64
 """Longest Walsh-Hadamard transform done as one product with H; longer ones are split."""
+
+
+Operation = TypeVar("Operation", bound=Callable[..., torch.Tensor])
+OBSERVERS: list[Callable[[str, Callable[[], torch.Tensor]], torch.Tensor]] = []
+"""The last one runs each operation that is called; `mfsim.shapes` so knows operations from the torch inside them."""
+
+
+def observed(operation: Operation) -> Operation:
+    """Let the last observer, if there is one, run `operation`: it gets its name and how to run it."""
+
+    @functools.wraps(operation)
+    def run(*arguments: Any, **options: Any) -> torch.Tensor:
+        if not OBSERVERS:
+            return operation(*arguments, **options)
+        return OBSERVERS[-1](operation.__name__, lambda: operation(*arguments, **options))
+
+    return cast(Operation, run)
 
 
 def exporting() -> bool:
@@ -132,6 +149,7 @@ def _transform(x: torch.Tensor, n: int) -> torch.Tensor:
     return y.reshape(x.shape)
 
 
+@observed
 def wht(
     x: torch.Tensor, *, block: int = 0, dims: int = 1, order: str = "natural", norm: str = "none", inverse: bool = False
 ) -> torch.Tensor:
@@ -197,6 +215,7 @@ def _mf(
     return product(x, signs[1]) + product(signs[0], w)
 
 
+@observed
 def mf_mul(
     x: torch.Tensor, w: torch.Tensor, *, form: str = "ef", sign_zero: int = 0, grid: str = "split"
 ) -> torch.Tensor:
@@ -211,6 +230,7 @@ def mf_mul(
     return _mf(torch.mul, x, w, form, sign_zero)
 
 
+@observed
 def mf_matmul(
     x: torch.Tensor, w: torch.Tensor, *, form: str = "ef", sign_zero: int = 0, grid: str = "split"
 ) -> torch.Tensor:
@@ -227,6 +247,7 @@ def mf_matmul(
     return _mf(torch.matmul, x, w, form, sign_zero)
 
 
+@observed
 def mf_conv2d(
     x: torch.Tensor,
     w: torch.Tensor,
@@ -259,6 +280,7 @@ def mf_conv2d(
     return _mf(convolve, zero_pad(x, pads), w, form, sign_zero)
 
 
+@observed
 def soft_threshold(x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
     """Return sign(x) max(|x| - t, 0) for thresholds t >= 0 that broadcast against x."""
     if exporting():
@@ -266,6 +288,7 @@ def soft_threshold(x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
     return torch.sign(x) * torch.relu(x.abs() - t)
 
 
+@observed
 def shift(x: torch.Tensor, gain: torch.Tensor) -> torch.Tensor:
     """Return x * gain for gains that are powers of two and broadcast against x: a change of scale."""
     if exporting():
@@ -273,6 +296,7 @@ def shift(x: torch.Tensor, gain: torch.Tensor) -> torch.Tensor:
     return x * gain
 
 
+@observed
 def sum_pool2d(
     x: torch.Tensor,
     kernel_size: int | Sequence[int],
@@ -299,6 +323,7 @@ def sum_pool2d(
     return F.avg_pool2d(zero_pad(x, pads), kernel, strides)
 
 
+@observed
 def accumulator(
     x: torch.Tensor,
     scale: torch.Tensor | float,
@@ -325,6 +350,7 @@ def accumulator(
     return wrapped.detach() + (x - x.detach())
 
 
+@observed
 def table(
     x: torch.Tensor,
     x_scale: torch.Tensor | float,

@@ -14,7 +14,7 @@ import torch
 from torch.nn import functional as F
 
 from mfsim.errors import ShapeError
-from mfsim.nn.functional import emitted, exporting, four_pads, pair, window_size, zero_pad
+from mfsim.nn.functional import emitted, exporting, four_pads, observed, pair, window_size, zero_pad
 
 HALF_OCTAVE = 0.5**0.5
 """A mantissa in 1/2..1 below this one is nearer to 1/2 in the log domain."""
@@ -42,6 +42,7 @@ def power_of_two(w: torch.Tensor, largest: torch.Tensor | None = None) -> torch.
     return rounded + (w - w.detach())
 
 
+@observed
 def shift_matmul(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     """Return x [..., K] times w [K, O], whose entries are 0 or powers of two with a sign."""
     if w.ndim != 2 or x.ndim < 1 or x.shape[-1] != w.shape[0]:
@@ -51,6 +52,7 @@ def shift_matmul(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     return x @ w
 
 
+@observed
 def shift_conv2d(
     x: torch.Tensor,
     w: torch.Tensor,

@@ -13,6 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from mfsim.analysis.count import CountReport, check_counted, check_rule, paper_rows
 from mfsim.errors import ModelError, ShapeError, did_you_mean
+from mfsim.nn.functional import OBSERVERS
 from mfsim.shapes import aten
 from mfsim.shapes.layers import layer_rule
 from mfsim.shapes.watch import Watch, Watched, watch_layers
@@ -90,19 +91,21 @@ def count_module(
         watch.mark(list(model.parameters()), "learned")
         parameters = sum(p.numel() for p in model.parameters())
         watch_layers(model, watch, layer_rule)
-        with watch, _as_written():
+        with watch, _as_written(watch):
             _tried(f"the module cannot run on inputs {[given.shape for given in inputs]}", lambda: model(*examples))
     return ModuleCount(_report(watch.watched, rule, allow_uncounted), parameters)
 
 
 @contextmanager
-def _as_written() -> Iterator[None]:
-    """Let torch run encoder layers as they are written, not as one fused operation."""
+def _as_written(watch: Watch) -> Iterator[None]:
+    """Let torch run encoder layers as they are written, not as one fused operation, and `watch` run those of `mfsim.nn`."""
     before = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
+    OBSERVERS.append(watch.operation)
     try:
         yield
     finally:
+        OBSERVERS.pop()
         torch.backends.mha.set_fastpath_enabled(before)
 
 

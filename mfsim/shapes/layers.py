@@ -141,6 +141,10 @@ def _shift(layer: Any, call: Call) -> list[Row]:
     return []
 
 
+def _scaling(layer: Any, call: Call) -> list[Row]:
+    return [] if layer.kind == "shift" else [row("mul", bits_of(call.y), call.y.numel(), "learned")]
+
+
 def _shift_batch_norm(layer: Any, call: Call) -> list[Row]:
     """Return the offset; the gain 2**k relabels the scale."""
     return [row("addsub", bits_of(call.y), call.y.numel())]
@@ -214,6 +218,7 @@ LAYERS: dict[type[nn.Module], LayerRule] = {
     layers.WHT: _wht,
     layers.SoftThreshold: _soft_threshold,
     layers.Shift: _shift,
+    layers.Scaling: _scaling,
     layers.ShiftBatchNorm1d: _shift_batch_norm,
     layers.ShiftBatchNorm2d: _shift_batch_norm,
     layers.AvgPool2d: _sum_pool,

@@ -147,6 +147,21 @@ class Watch(TorchDispatchMode):
         finally:
             self._inside -= 1
 
+    def operation(self, name: str, run: Callable[[], torch.Tensor]) -> torch.Tensor:
+        """Run an operation of `mfsim.nn` that no layer calls: what torch executes for it is not what a device does."""
+        if self._inside:
+            return run()
+        with self.unseen():
+            result = run()
+        self.count(_without_layer, Call(name, (), {}, result, self.source))
+        return result
+
+
+def _without_layer(call: Call) -> list[Row]:
+    raise UnsupportedOpError(
+        f"what a device executes for `{call.name}` is not known here; use a layer of `mfsim.nn`, or count the integer program"
+    )
+
 
 def watch_layers(model: nn.Module, watch: Watch, whole: Callable[[nn.Module], Rule | None]) -> None:
     """Let `watch` know which layer of `model` runs; a layer for which `whole` has a rule is counted by it alone."""

@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from mfsim.errors import CountError, ModelError, ShapeError
+from mfsim.nn import CsdGain, Scaling, aligned, functional
 from mfsim.shapes import Input, count_module
 
 
@@ -103,6 +104,11 @@ def test_parameters_are_counted_once():
     assert count_module(lambda: tied, [Input((4,))]).parameters == 16 + 4 + 4
 
 
+def test_gains_that_are_powers_of_two_relabel():
+    assert counted(Scaling(4, kind="shift"), "4").by_primitive() == {"mul": 0, "div": 0, "sqrt": 0}
+    assert counted(Scaling(4, kind="multiply"), "4").by_class()["learned"] == 4
+
+
 def test_a_model_too_large_for_memory_is_counted():
     """Two layers of 2**20 x 2**20 weights would take 8 TiB."""
     n = 1 << 20
@@ -132,6 +138,25 @@ def test_what_is_not_known_is_named():
 def test_what_is_not_counted_says_why(forward, sentence):
     with pytest.raises(CountError, match=sentence):
         counted(Written(forward), "4")
+
+
+@pytest.mark.parametrize(
+    ("name", "forward"),
+    [
+        ("wht", lambda m, x: functional.wht(x)),
+        ("mf_matmul", lambda m, x: functional.mf_matmul(x, m.weight.t())),
+        ("adder_matmul", lambda m, x: aligned.adder_matmul(x, m.weight.t())),
+        ("shift", lambda m, x: functional.shift(x, torch.tensor(2.0))),
+        ("csd_gain", lambda m, x: CsdGain([0.7])(x)),
+    ],
+)
+def test_a_function_is_not_counted_as_the_products_that_torch_makes_of_it(name, forward):
+    with pytest.raises(CountError, match=f"what a device executes for `{name}` is not known here"):
+        counted(Written(forward), "4")
+    report = counted(Written(forward), "4", allow_uncounted=True)
+    assert not report.multiplications()
+    assert [found.op for found in report.uncounted] == [name]
+    assert not functional.OBSERVERS
 
 
 def test_wrong_input_is_one_sentence():
