@@ -1,29 +1,33 @@
 """A decoder of characters through every step: trained, quantized, and run as two integer programs.
 
+    python examples/char_decoder.py --model gpt2-12 --attention qkk
+
 The first program takes whole sequences, the second one token and caches of earlier ones; both give the
-same codes. The text is sums in words, so that what the network writes can be judged.
+same codes. The text is sums in words, so that what the network writes can be judged. Any decoder of
+`mfsim.nn.models` will do: it is made small.
 """
 
 from __future__ import annotations
 
+import argparse
 import pathlib
 import random
-import sys
 import tempfile
 
 import numpy as np
 import torch
 from torch import nn
 
+from mfsim import compare_realisations
 from mfsim.analysis import count, memory
 from mfsim.compiler import compile_model
-from mfsim.export import export_quantized, runtime
+from mfsim.export import export_quantized
 from mfsim.nn import models
-from mfsim.parity import codes_of
 from mfsim.quant import Recipe, decoder_step, fold, quantize
-from mfsim.simulate import Decoding, quantize_input, simulate
+from mfsim.simulate import Decoding
 
 CONTEXT, BATCH = 32, 32
+SMALL = {"width": 64, "depth": 2, "hidden": 128, "heads": 4}
 NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"]
 
 
@@ -54,7 +58,7 @@ def train(model: nn.Module, ids: torch.Tensor, steps: int, rate: float) -> None:
     model.eval()
 
 
-def main(folder: pathlib.Path, steps: int = 300) -> None:
+def main(folder: pathlib.Path, name: str = "nano-gpt", attention: str = "qvv3", steps: int = 300) -> None:
     """Run every step in `folder` and print what came out."""
     torch.set_num_threads(1)
     sums = sentences()
@@ -63,32 +67,25 @@ def main(folder: pathlib.Path, steps: int = 300) -> None:
     ids = torch.tensor([letters.index(letter) for letter in text])
     pieces = ids[: len(ids) // (CONTEXT + 1) * (CONTEXT + 1)].reshape(-1, CONTEXT + 1)
     calibration, test = pieces[:64], pieces[64:96]
-    model = models.create(
-        "nano-gpt", vocabulary=len(letters), context=CONTEXT, width=64, depth=2, attention="qvv3", seed=0
-    )
+    model = models.create(name, vocabulary=len(letters), context=CONTEXT, attention=attention, seed=0, **SMALL)
     train(model, ids, steps, 3e-3)
     network = quantize(fold(model, test[:2, :CONTEXT]), Recipe.from_dict({}), calibration[:, :CONTEXT])
     train(network, ids, steps // 20, 1e-4)
     with torch.no_grad():
         print(f"nats for each character: float {loss_of(model, test):.4f}, quantized {loss_of(network, test):.4f}")
 
-    whole = folder / "model.onnx"
-    export_quantized(network, test[:, :CONTEXT], whole)
-    program = compile_model(whole)
-    given = {"ids": test[:, :CONTEXT].numpy()}
-    codes = simulate(program, quantize_input(program, given)).outputs["output"]
-    with torch.no_grad():
-        torch_codes = codes_of(program, {"output": network(test[:, :CONTEXT]).numpy()})["output"]
-    file_codes = codes_of(program, runtime.run(runtime.session(whole), given))["output"]
-    for name, others in (("torch", torch_codes), ("model.onnx", file_codes)):
-        print(f"program and {name}: {np.count_nonzero(codes != others)} of {codes.size} codes differ")
+    whole = compare_realisations(network, test[:, :CONTEXT], references=1)
+    for pair in whole.parity:
+        print(f"{pair.name}: {pair.mismatches} of {pair.compared} codes differ")
 
     step = decoder_step(network)
     export_quantized(step, step.model.example(), folder / "step.onnx")
     one = compile_model(folder / "step.onnx")
     decoding = Decoding(one, len(test))
-    logits = np.concatenate([decoding.step(column)["logits"] for column in given["ids"].T], axis=1)
-    print(f"program and step: {np.count_nonzero(codes != logits)} of {codes.size} codes differ")
+    columns = test[:, :CONTEXT].numpy().T
+    logits = np.concatenate([decoding.step(column)["logits"] for column in columns], axis=1)
+    codes = whole.codes["output"]
+    print(f"program of sequences = step with caches: {np.count_nonzero(codes != logits)} of {codes.size} codes differ")
     cache = memory(one).cache
     print(f"cache: {cache.bytes_per_token} bytes for each token")
     print("operations of a step:", count(one).by_primitive())
@@ -102,6 +99,17 @@ def main(folder: pathlib.Path, steps: int = 300) -> None:
     print(f"it writes: {said}")
 
 
+def arguments() -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(description="A decoder of characters, from training to two integer programs.")
+    parser.add_argument("folder", type=pathlib.Path, nargs="?", help="where step.onnx is kept")
+    parser.add_argument("--model", default="nano-gpt", choices=models.TOKEN_NAMES)
+    parser.add_argument("--attention", default="qvv3", help="a preset of attention whose units can be causal")
+    parser.add_argument("--steps", type=int, default=300, help="of training")
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as name:
-        main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else name))
+    options = arguments()
+    with tempfile.TemporaryDirectory() as temporary:
+        main(options.folder or pathlib.Path(temporary), options.model, options.attention, options.steps)

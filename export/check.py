@@ -25,7 +25,7 @@ from mfsim.export.layers import layer_values, with_outputs
 from mfsim.export.runtime import run, session
 from mfsim.export.sign_ties import sign_ties
 from mfsim.quant import QuantizedNetwork
-from mfsim.quant.observe import as_outputs
+from mfsim.quant.observe import as_outputs, as_tensors
 
 Source = str | os.PathLike[str] | onnx.ModelProto
 
@@ -51,7 +51,7 @@ def check(
     quantized : QuantizedNetwork
         What `model_source` was exported from.
     float_source, model_source : file or ModelProto
-    images : array or tensor, float32 [N, ...], or a tuple of them for several inputs
+    images : array or tensor, float32 [N, ...], or a tuple of them for several inputs; int64 for ids
     limits : Limits, optional
         By default those of `default_limits` for the ops of `float_source`.
     batch_size : int
@@ -66,7 +66,7 @@ def check(
     ModelError
         If a file is missing or damaged, or does not have the outputs of its model.
     """
-    inputs = tuple(torch.as_tensor(x).float() for x in (images if isinstance(images, tuple) else (images,)))
+    inputs = as_tensors(images)
     count = len(inputs[0])
     if not count:
         raise DataError("a check needs at least one sample")

@@ -56,7 +56,8 @@ from mfsim.quant.transforms import QuantSoftThreshold, QuantWHT
 
 ROUNDING_OPS = ("Round", "Floor", "Ceil", "QuantizeLinear", "DynamicQuantizeLinear")
 _SOFTMAXES = {"Softmax": 3, "SoftmaxRecip": 4, "SoftmaxShift": 4, "SoftmaxLog": 8}
-"""The place of y_scale in each form; a mask may follow."""
+_TANH_L1S = {"TanhL1": 4, "TanhL1Shift": 5}
+"""The place of y_scale in each form, here and above; a mask may follow."""
 PARAMETER_INPUTS = {
     "Quant": (0, 1, 2, 3),
     "CsdGain": (1,),
@@ -71,9 +72,7 @@ PARAMETER_INPUTS = {
     "ShiftNormL1": (1, 5),
     "ShiftNormL2": (1, 5),
     "Table": (1, 2, 3, 4),
-    **{f"{masked}{op}": (1, place) for op, place in _SOFTMAXES.items() for masked in ("", "Masked")},
-    "TanhL1": (1, 4),
-    "TanhL1Shift": (1, 5),
+    **{f"{m}{op}": (1, place) for op, place in (_SOFTMAXES | _TANH_L1S).items() for m in ("", "Masked")},
     "Clip": (1, 2),
     "Max": (0, 1),
     "Min": (0, 1),
@@ -113,7 +112,7 @@ NODES_OF = {
     QuantRope: ("Mul",),
     QuantTokenEmbedding: ("Add",),
     QuantTable: ("Table",),
-    QuantTanhL1: ("TanhL1", "TanhL1Shift"),
+    QuantTanhL1: tuple(f"{masked}{op}" for op in _TANH_L1S for masked in ("", "Masked")),
     QuantSoftmax: tuple(f"{masked}{op}" for op in _SOFTMAXES for masked in ("", "Masked")),
     QuantDFTMagnitude: ("DFTMagnitude",),
     QuantFastDCT: ("DCT",),

@@ -35,6 +35,7 @@ _PUBLIC = {
     ),
     "mfsim.formats": ("Format", "Overflow", "Range", "Rounding", "Scale"),
     "mfsim.program": ("Node", "Program", "Tensor"),
+    "mfsim.realisations": ("compare_realisations",),
     "mfsim.report": ("write_report",),
     "mfsim.run": ("RunFolder", "load_program"),
     "mfsim.settings": ("Settings",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, MutableSet, Sequence
 from dataclasses import replace
 
 import numpy.typing as npt
@@ -17,6 +17,10 @@ from mfsim.program import Node, Program, Tensor
 class ProgramBuilder:
     """Collects tensors and nodes and returns a `Program`.
 
+    Attributes
+    ----------
+    tensors, inputs, nodes : what the program has so far; `names` are those of its nodes.
+
     >>> builder = ProgramBuilder()
     >>> x = builder.input("x", (8,), Format(8), Scale.of(-7))
     >>> y = builder.node("relu", [x])
@@ -25,14 +29,14 @@ class ProgramBuilder:
     """
 
     def __init__(self) -> None:
-        self.tensors: dict[str, Tensor] = {}
-        self._inputs: list[str] = []
-        self._nodes: list[Node] = []
-        self._names: set[str] = set()
+        self.tensors: MutableMapping[str, Tensor] = {}
+        self.inputs: list[str] = []
+        self.nodes: list[Node] = []
+        self.names: MutableSet[str] = set()
 
     def _fresh(self, name: str) -> str:
         fresh, number = name, 1
-        while fresh in self.tensors or fresh in self._names:
+        while fresh in self.tensors or fresh in self.names:
             fresh, number = f"{name}_{number}", number + 1
         return fresh
 
@@ -48,7 +52,7 @@ class ProgramBuilder:
 
     def input_tensor(self, tensor: Tensor) -> str:
         """Add `tensor` as an input and return its name."""
-        self._inputs.append(tensor.name)
+        self.inputs.append(tensor.name)
         return self._add(tensor)
 
     def constant(
@@ -95,14 +99,14 @@ class ProgramBuilder:
             raise ModelError(f"node `{name}` ({op}) must have {len(inference.outputs)} outputs, not {len(names)}")
         for tensor, output in zip(inference.outputs, names, strict=True):
             self._add(replace(tensor, name=output))
-        self._names.add(name)
-        self._nodes.append(Node(name, op, tuple(inputs), tuple(names), complete, inference.words, layer))
+        self.names.add(name)
+        self.nodes.append(Node(name, op, tuple(inputs), tuple(names), complete, inference.words, layer))
         return names[0]
 
     def finish(self, outputs: Sequence[str], metadata: Mapping[str, str] | None = None) -> Program:
         """Return the program; tensors that nothing reads or writes are left out."""
-        used = set(self._inputs) | set(outputs)
-        for node in self._nodes:
+        used = set(self.inputs) | set(outputs)
+        for node in self.nodes:
             used.update(node.inputs, node.outputs)
         tensors = {name: tensor for name, tensor in self.tensors.items() if name in used}
-        return Program(tuple(self._inputs), tuple(outputs), tensors, tuple(self._nodes), metadata or {})
+        return Program(tuple(self.inputs), tuple(outputs), tensors, tuple(self.nodes), metadata or {})

@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 
 from mfsim.analysis.error import ErrorReport, LayerError, LayerErrors, layer_outputs
-from mfsim.compiler.integer import read_integer
 from mfsim.compiler.reader import read_model
 from mfsim.data import Split
 from mfsim.errors import ModelError
 from mfsim.export.layers import layer_values, with_outputs
 from mfsim.export.runtime import run as run_session
 from mfsim.export.runtime import session
-from mfsim.parity import codes_of, compare_codes
 from mfsim.program import Program
 from mfsim.quant import QuantizedNetwork
-from mfsim.reference import run_reference
+from mfsim.realisations import float_pairs, integer_pairs, reference_pair
 from mfsim.report import ParityPair
 from mfsim.run import RunFolder
 from mfsim.simulate import Simulation, quantize_input, simulate
@@ -35,7 +33,6 @@ from mfsim.train import logits
 ERROR_SAMPLES = 1024
 """Samples whose layers are compared with float; all tensors of a batch are kept for that."""
 BATCH = 64
-REFERENCE_BATCH = 16
 
 Progress = Callable[[str, int, int], None]
 
@@ -129,12 +126,15 @@ def simulate_step(
         trace=trace,
         progress=_part("simulate", progress),
     )
+    (name,), (output,) = program.inputs, program.outputs
+    torch_values = {output: logits(quantized, split.images).numpy()}
     pairs = [
-        *_float_realisations(run, program, split, quantized, result),
-        *_integer_realisations(run, program, codes, result),
+        *float_pairs(program, torch_values, run.need("model.onnx"), {name: split.images}, result.outputs),
+        *integer_pairs(program, run.need("integer.onnx"), {name: codes}, result.outputs),
     ]
     if references:
-        pairs.append(_reference(program, codes[:references], result, progress))
+        few = {name: codes[:references]}
+        pairs.append(reference_pair(program, few, result.outputs, _part("reference", progress)))
     found = Verification(
         len(split),
         float(np.mean(classes(program, result.output) == split.labels)),
@@ -156,48 +156,6 @@ def input_codes(program: Program, images: np.ndarray) -> np.ndarray:
 
 def _part(what: str, progress: Progress) -> Callable[[int, int], None]:
     return lambda done, total: progress(what, done, total)
-
-
-def _setting(optimise: bool) -> str:
-    return f"optimisations {'on' if optimise else 'off'}"
-
-
-def _float_realisations(
-    run: RunFolder, program: Program, split: Split, quantized: QuantizedNetwork, result: Simulation
-) -> list[ParityPair]:
-    """Compare the quantized torch network, model.onnx and the simulator."""
-    torch_codes = codes_of(program, {program.outputs[0]: logits(quantized, split.images).numpy()})
-    pairs = []
-    for optimise in (True, False):
-        outputs = run_session(session(run.need("model.onnx"), optimise), split.images)
-        found = codes_of(program, outputs)
-        pairs.append(compare_codes(f"quantized torch = model.onnx, {_setting(optimise)}", torch_codes, found))
-    return [*pairs, compare_codes("quantized torch = simulator", torch_codes, result.outputs)]
-
-
-def _integer_realisations(run: RunFolder, program: Program, codes: np.ndarray, result: Simulation) -> list[ParityPair]:
-    """Compare the simulator with integer.onnx, and the program in that file with the compiled one."""
-    path = run.need("integer.onnx")
-    pairs = []
-    for optimise in (True, False):
-        opened = session(path, optimise)
-        (declared,) = opened.get_inputs()
-        inputs = codes.astype(np.int64 if "int64" in declared.type else np.int32)
-        found = run_session(opened, inputs, batch_size=BATCH)
-        pairs.append(compare_codes(f"simulator = integer.onnx, {_setting(optimise)}", result.outputs, found))
-    same = read_integer(path).digest() == program.digest()
-    return [*pairs, ParityPair("compiled program = program in integer.onnx, digest", 1, int(not same))]
-
-
-def _reference(program: Program, codes: np.ndarray, result: Simulation, progress: Progress) -> ParityPair:
-    """Compare the simulator with the definitions of the ops, a few samples at a time: Python ints take memory."""
-    parts = []
-    for start in range(0, len(codes), REFERENCE_BATCH):
-        progress("reference", start, len(codes))
-        parts.append(run_reference(program, {program.inputs[0]: codes[start : start + REFERENCE_BATCH]}))
-    expected = {name: np.concatenate([part[name] for part in parts]) for name in program.outputs}
-    first = {name: values[: len(codes)] for name, values in result.outputs.items()}
-    return compare_codes("simulator = definition of each op", first, expected)
 
 
 def _errors(run: RunFolder, program: Program, images: np.ndarray, codes: np.ndarray, progress: Progress) -> ErrorReport:

@@ -4,7 +4,7 @@
 X lies on x_scale. How products are computed (`products`) changes no code.
 """
 
-from mfsim.export.functions.stages import CODES, STAGES, taken
+from mfsim.export.functions.stages import CODES, STAGES, floored, taken
 
 FACTORS = ("one_t", "one_g", "up", "down")
 
@@ -18,10 +18,7 @@ DCT <products> (X, x_scale, places, weights, factors, y_scale) => (Y) {{
 {STAGES}
     result = Mul (v, up)
     half = Div (down, two)
-    result_raised = Add (result, half)
-    result_rest = Mod (result_raised, down)
-    result_whole = Sub (result_raised, result_rest)
-    code = Div (result_whole, down)
+{floored("result", "code", "down", "half")}
     value = CastLike (code, X)
     Y = Mul (value, y_scale)
 }}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mfsim.derived.dct import factors, stages
 from mfsim.export.integer_bodies.body import CODE, Arrays, IntegerBody, Tensors, attributes_of
-from mfsim.export.integer_bodies.stages import STAGE_INPUTS, STAGES, stage_arrays
+from mfsim.export.integer_bodies.stages import STAGE_INPUTS, STAGES, floored, stage_arrays
 from mfsim.program import Node
 
 FACTORS = ("one_t", "one_g", "up", "down")
@@ -16,11 +16,8 @@ TEXT = (
     + """
   result = Mul(v, up)
   half = Div(down, two)
-  result_raised = Add(result, half)
-  result_rest = Mod(result_raised, down)
-  result_whole = Sub(result_raised, result_rest)
-  y = Div(result_whole, down)
 """
+    + floored("result", "y", "down", "half")
 )
 
 

@@ -13,39 +13,55 @@ WEIGHTS = ("keeps", "turns", "met_weights", "other_weights")
 STAGE_INPUTS = {**dict.fromkeys(PLACES, INDEX), **dict.fromkeys(WEIGHTS, CODE)}
 """Names and kinds of the derived inputs that `STAGES` reads besides `one_t` = 2**T and `one_g` = 2**G."""
 
-STAGES = """
+BEFORE = """
   go64 = Constant<value_int: int = 1>()
   go = Equal(go64, go64)
-  fine = Mul(x, one_g)
   half_t = Div(one_t, two)
   stages = Shape<end: int = 1>(kept_places)
   count = Squeeze(stages)
-  v = Loop(count, go, fine) <
-    body = stage (int64 step, bool go_on, u) => (goes_on, w) {
-      goes_on = Identity(go_on)
-      kept_place = Gather<axis: int = 0>(kept_places, step)
-      met_place = Gather<axis: int = 0>(met_places, step)
-      other_place = Gather<axis: int = 0>(other_places, step)
-      keep = Gather<axis: int = 0>(keeps, step)
-      turn = Gather<axis: int = 0>(turns, step)
-      of_met = Gather<axis: int = 0>(met_weights, step)
-      of_other = Gather<axis: int = 0>(other_weights, step)
-      kept = Gather<axis: int = -1>(u, kept_place)
-      met = Gather<axis: int = -1>(u, met_place)
-      other = Gather<axis: int = -1>(u, other_place)
-      met_part = Mul(met, of_met)
-      other_part = Mul(other, of_other)
-      product = Add(met_part, other_part)
-      raised = Add(product, half_t)
-      rest = Mod(raised, one_t)
-      whole = Sub(raised, rest)
-      turned = Div(whole, one_t)
-      first = Mul(kept, keep)
-      second = Mul(turned, turn)
-      w = Add(first, second)
-    }
+"""
+
+
+def through_stages(start: str, end: str, mark: str = "") -> str:
+    """Return the text from codes `start` to `end`, the codes behind the last stage.
+
+    `mark` ends the names within, where one body goes through the stages twice. What `BEFORE` makes must be there.
+    """
+    rows = ("kept_place", "met_place", "other_place", "keep", "turn", "met_weight", "other_weight")
+    taken = "".join(f"\n      {row}{mark} = Gather<axis: int = 0>({row}s, step{mark})" for row in rows)
+    return f"""
+  {end} = Loop(count, go, {start}) <
+    body = stage{mark} (int64 step{mark}, bool go_on{mark}, u{mark}) => (goes_on{mark}, w{mark}) {{
+      goes_on{mark} = Identity(go_on{mark}){taken}
+      kept{mark} = Gather<axis: int = -1>(u{mark}, kept_place{mark})
+      met{mark} = Gather<axis: int = -1>(u{mark}, met_place{mark})
+      other{mark} = Gather<axis: int = -1>(u{mark}, other_place{mark})
+      met_part{mark} = Mul(met{mark}, met_weight{mark})
+      other_part{mark} = Mul(other{mark}, other_weight{mark})
+      product{mark} = Add(met_part{mark}, other_part{mark})
+      raised{mark} = Add(product{mark}, half_t)
+      rest{mark} = Mod(raised{mark}, one_t)
+      whole{mark} = Sub(raised{mark}, rest{mark})
+      turned{mark} = Div(whole{mark}, one_t)
+      first{mark} = Mul(kept{mark}, keep{mark})
+      second{mark} = Mul(turned{mark}, turn{mark})
+      w{mark} = Add(first{mark}, second{mark})
+    }}
   >
 """
+
+
+def floored(start: str, end: str, divisor: str, half: str) -> str:
+    """Return the text from `start` to `end` = (start + half) / divisor, floored, divisor > 0; names begin with `end`."""
+    return f"""
+  {end}_raised = Add({start}, {half})
+  {end}_rest = Mod({end}_raised, {divisor})
+  {end}_whole = Sub({end}_raised, {end}_rest)
+  {end} = Div({end}_whole, {divisor})
+"""
+
+
+STAGES = BEFORE + "  fine = Mul(x, one_g)\n" + through_stages("fine", "v")
 """From x to v, the codes behind the last stage; `two` must be there."""
 
 

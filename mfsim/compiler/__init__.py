@@ -11,32 +11,19 @@ import os
 
 import onnx
 
-from mfsim.compiler.caches import caches_of
 from mfsim.compiler.checks import INTEGER, check_domains, check_numbers, in_dialect
-from mfsim.compiler.codes import move_codes, moves_codes
+from mfsim.compiler.digest import source_digest
 from mfsim.compiler.foreign import normalised
-from mfsim.compiler.graph import FileNode, graph_of
-from mfsim.compiler.inputs import define_inputs
+from mfsim.compiler.graph import graph_of
 from mfsim.compiler.integer import read_integer
-from mfsim.compiler.lowering import Coded, Lowering, Waiting, naming
-from mfsim.compiler.reader import read_model, source_digest
-from mfsim.compiler.rules import FOREIGN_RULES, RULES, Rule
-from mfsim.compiler.unsupported import unsupported
-from mfsim.compiler.waiting import lower_moving
-from mfsim.errors import FormatError, LostScaleError, ModelError, UnsupportedOpError
+from mfsim.compiler.lowering import Lowering
+from mfsim.compiler.reader import read_model
+from mfsim.compiler.steps import APPROXIMATION, program_of, steps_of
+from mfsim.errors import FormatError
 from mfsim.program import Program
-
-FORMAT = "1"
-"""Version of what the compiler makes of a file; it changes when a program of the same file may change."""
 
 MULTIPLIER_BITS = 31
 """Bits of fixed-point multipliers, where the caller does not say."""
-
-SEVERAL_OUTPUTS = frozenset({("", "Split")})
-"""Ops whose rule takes care of all outputs."""
-
-APPROXIMATION = "approximation."
-"""What the keys of the approximations in the metadata of a program begin with."""
 
 
 def compile_model(source: str | os.PathLike[str] | onnx.ModelProto, *, multiplier_bits: int | None = None) -> Program:
@@ -76,16 +63,7 @@ def compile_model(source: str | os.PathLike[str] | onnx.ModelProto, *, multiplie
     graph = graph_of(model, opset, foreign=bits > 0)
     check_numbers(graph)
     lowering = Lowering(graph, bits)
-    for node in graph.nodes:
-        lowering.fold(node)
-    metadata = define_inputs(lowering)
-    for node in graph.nodes:
-        if node not in lowering.done and not lowering.fold(node):
-            _lower(lowering, node)
-    outputs = [_output(lowering, name) for name in graph.outputs]
-    metadata |= caches_of(model, tuple(graph.inputs), outputs, lowering.builder.tensors)
-    notes = {f"{APPROXIMATION}{k:04}": note for k, note in enumerate(dict.fromkeys(lowering.notes))}
-    return lowering.builder.finish(outputs, {"format": FORMAT, "source": digest} | metadata | notes)
+    return program_of(lowering, model, digest, [step(lowering) for step in steps_of(graph)])
 
 
 def approximations(program: Program) -> list[str]:
@@ -99,41 +77,3 @@ def load(source: str | os.PathLike[str] | onnx.ModelProto) -> Program:
     if any(entry.domain == INTEGER for entry in model.opset_import):
         return read_integer(model)
     return compile_model(model)
-
-
-def _lower(lowering: Lowering, node: FileNode) -> None:
-    def rule_of(node: FileNode) -> Rule:
-        rule = RULES.get((node.domain, node.op))
-        if rule is None and not lowering.strict:
-            rule = FOREIGN_RULES.get((node.domain, node.op))
-        if rule is None:
-            raise unsupported(node, lowering.strict)
-        return rule
-
-    rule = rule_of(node)
-    with naming(node):
-        if sum(bool(name) for name in node.outputs) != 1 and (node.domain, node.op) not in SEVERAL_OUTPUTS:
-            raise UnsupportedOpError(f"only one output is supported, not {len(node.outputs)}")
-        if moves_codes(lowering, node):
-            move_codes(lowering, node, rule)
-        else:
-            lower_moving(lowering, node, rule, rule_of)
-
-
-def _output(lowering: Lowering, name: str) -> str:
-    """Return the program tensor of a graph output, under the name of the output."""
-    value = lowering.values[name]
-    if isinstance(value, Waiting):
-        raise LostScaleError(
-            f"graph output `{name}` has no single scale: that of `{value.name}` varies along an axis that is lost; "
-            "quantize it"
-        )
-    if isinstance(value, Coded):
-        value = lowering.integers(lowering.writer(name), value)
-    if not isinstance(value, str):
-        raise ModelError(f"graph output `{name}` is constant")
-    return (
-        value
-        if value == name
-        else lowering.builder.node("shift", [value], {"exponents": (0,)}, name=name, outputs=[name])
-    )

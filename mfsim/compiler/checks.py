@@ -61,6 +61,11 @@ def in_dialect(model: onnx.ModelProto) -> bool:
 def check_numbers(graph: FileGraph) -> None:
     """Raise `ModelError` naming the first constant that a node reads and that holds NaN or infinity."""
     for name, values in graph.constants.items():
-        if name in graph.consumers and values.dtype.kind == "f" and not np.isfinite(values).all():
-            what = "NaN" if np.isnan(values).any() else "infinity"
-            raise ModelError(f"initializer `{name}` holds {what}")
+        check_constant(graph, name, values)
+
+
+def check_constant(graph: FileGraph, name: str, values: np.ndarray) -> None:
+    """Raise `ModelError` if a node reads the constant `name` and its `values` hold NaN or infinity."""
+    if name in graph.consumers and values.dtype.kind == "f" and not np.isfinite(values).all():
+        what = "NaN" if np.isnan(values).any() else "infinity"
+        raise ModelError(f"initializer `{name}` holds {what}")

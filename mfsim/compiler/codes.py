@@ -27,11 +27,11 @@ def move_codes(lowering: Lowering, node: FileNode, rule: Callable[[Lowering, Fil
     codes, (output,) = _codes(lowering, node), node.outputs
     kept = {name: lowering.values[name] for name in codes}
     inner = lowering.inner_name(node, "codes")
-    lowering.values |= {name: code.name for name, code in codes.items()}
+    lowering.values.update({name: code.name for name, code in codes.items()})
     rule(lowering, replace(node, outputs=(inner,)))
     moved = lowering.values.pop(inner)
     assert isinstance(moved, str)
-    lowering.values |= kept
+    lowering.values.update(kept)
     lowering.values[output] = Coded(moved, next(iter(codes.values())).zero_point)
 
 

@@ -63,7 +63,7 @@ def define_inputs(lowering: Lowering) -> dict[str, str]:
             metadata[f"input.{name}.added"] = "before" if quantizer.added_before else "after"
             offset = lowering.constant(f"{name}.zero_point", np.array(zero_point, dtype=np.int64), tensor.scale)
             lowering.values[name] = lowering.inner(node, "sub", [name, offset])
-        lowering.input_quants.update((node, zero_point) for node, _ in found)
+        lowering.input_quants.update(dict.fromkeys((node for node, _ in found), zero_point))
     return metadata
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, MutableSet, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -89,19 +89,23 @@ class Lowering:
     notes : what is approximated, one sentence each.
     clips : Clip nodes whose bounds a QuantizeLinear in front has taken in.
     flips : for a product whose weights were multiplied by -1, 0 or 1 for each output: these factors.
+    constants : the tensor of each constant that was added, by all that makes it.
+
+    What is in these mappings and sets, and nothing else, carries anything from one rule to another
+    (`mfsim.compiler.journal`).
     """
 
     def __init__(self, graph: FileGraph, multiplier_bits: int = 0) -> None:
         self.graph = graph
         self.multiplier_bits = multiplier_bits
         self.notes: list[str] = []
-        self.flips: dict[str, np.ndarray] = {}
-        self.clips: dict[FileNode, FileNode] = {}
+        self.flips: MutableMapping[str, np.ndarray] = {}
+        self.clips: MutableMapping[FileNode, FileNode] = {}
         self.builder = ProgramBuilder()
-        self.values: dict[str, Value] = dict(graph.constants)
-        self.done: set[FileNode] = set()
-        self.input_quants: dict[FileNode, int] = {}
-        self._constants: dict[tuple[object, ...], str] = {}
+        self.values: MutableMapping[str, Value] = dict(graph.constants)
+        self.done: MutableSet[FileNode] = set()
+        self.input_quants: MutableMapping[FileNode, int] = {}
+        self.constants: MutableMapping[tuple[object, ...], str] = {}
         self._file_names = {name for node in graph.nodes for name in node.outputs}
 
     # What an input is.
@@ -227,9 +231,9 @@ class Lowering:
     def constant(self, name: str, codes: np.ndarray, scale: Scale, format_: Format | None = None) -> str:
         """Add a constant, once for equal ones of the same name, and return its name."""
         key = (name, codes.shape, hashlib.sha256(codes.tobytes()).digest(), scale, format_)
-        if key not in self._constants:
-            self._constants[key] = self.builder.constant(name, codes, format_, scale)
-        return self._constants[key]
+        if key not in self.constants:
+            self.constants[key] = self.builder.constant(name, codes, format_, scale)
+        return self.constants[key]
 
     def emit(
         self,

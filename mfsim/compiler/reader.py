@@ -6,7 +6,6 @@ no business to read. Each of these is one sentence here; nothing behind this doo
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pathlib
 from collections.abc import Iterator
@@ -41,11 +40,6 @@ def read_model(source: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelPr
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             _bring_in(tensor, folder)
     return model
-
-
-def source_digest(model: onnx.ModelProto) -> str:
-    """Return a sha256 over all of a model whose data are inside."""
-    return hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest()
 
 
 def _parsed(path: pathlib.Path) -> onnx.ModelProto:

@@ -8,8 +8,9 @@ The loops below `run` are the *plain form*: data moves only through `mfsim.kerne
 the same source, rebuilt with counting primitives, shows which operations are executed. Constants
 are work done beforehand: plain numpy may prepare them in `run`.
 
-An op whose time matters has a *fast form* too, in `fast_<op>.py`: a `run` that fills the same codes in
-whatever way the processor is good at. Its `FORMS` names the levels of `mfsim.kernels.host` that it is
-written for. In place of `run` it may have `prepare(inputs, outputs, attributes)`, which sees the proved ranges
-and the constants (`int8_parts.Operand`) once and returns a `run`, or None where the plain form has to do.
+An op whose time matters has a *fast form* too, in `fast_<op>.py`: the same codes, in whatever way the
+processor is good at. Its `prepare(inputs, outputs, attributes)` sees the proved ranges, shapes and constants
+(`operands.Operand`) once and returns a `run` of the same arguments, or None where the plain form has to do. That `run`
+takes and fills codes of any integer type that holds them. `FORMS` names the levels of `mfsim.kernels.host`
+that it is written for.
 """

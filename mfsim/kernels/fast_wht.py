@@ -177,6 +177,11 @@ def transform(source, target, n, inner, order, level):
         reorder(natural, sorted_codes, _natural_rows(n, order), inner)
 
 
+def prepare(inputs, outputs, attributes):
+    """Return `run`: it takes codes of any integer type."""
+    return run
+
+
 def run(inputs, attributes, outputs):
     """Fill the output of op `wht` for codes of any integer type, at the level of this machine."""
     x, y = inputs[0], outputs[0]

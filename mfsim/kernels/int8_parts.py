@@ -18,14 +18,6 @@ _BYTE = (-128, 127)
 _WORD = (-(2**31), 2**31 - 1)
 
 
-class Operand(NamedTuple):
-    """What is known of an input or output before any code of it: its proved range, and its codes if it is constant."""
-
-    low: int
-    high: int
-    codes: np.ndarray | None = None
-
-
 class Sums(NamedTuple):
     """An int8 product and the left shift of each of its outputs, int64 [outputs]."""
 

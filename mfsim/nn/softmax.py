@@ -37,6 +37,16 @@ def check_positive(layer: str, name: str, value: float) -> None:
         raise FormatError(f"`{name}` of {layer} must be a positive number, not {value!r}")
 
 
+def causal_mask(layer: str, shape: torch.Size | tuple[int, ...]) -> torch.Tensor:
+    """Return what each row of scores of `shape` may see, bool [rows, columns]: row i the columns 0..i.
+
+    Raises `ShapeError` if there are not as many rows as columns.
+    """
+    if len(shape) < 2 or shape[-2] != shape[-1]:
+        raise ShapeError(f"{layer} needs as many rows as columns, not x of shape {tuple(shape)}")
+    return torch.ones(shape[-2:], dtype=torch.bool).tril()
+
+
 class Softmax(nn.Module):
     """exp(gain x) / sum exp(gain x) over the last axis.
 
@@ -61,23 +71,11 @@ class Softmax(nn.Module):
         check_form("a softmax", form, FORMS)
         self.gain, self.form, self.causal = float(gain), form, bool(causal)
 
-    def mask(self, shape: torch.Size | tuple[int, ...]) -> torch.Tensor | None:
-        """Return what each row of scores of `shape` may see, bool [rows, columns]; None for everything.
-
-        Raises `ShapeError` if a causal softmax has not as many rows as columns.
-        """
-        if not self.causal:
-            return None
-        if len(shape) < 2 or shape[-2] != shape[-1]:
-            raise ShapeError(f"a causal softmax needs as many rows as columns, not x of shape {tuple(shape)}")
-        return torch.ones(shape[-2:], dtype=torch.bool).tril()
-
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights, of the shape of x."""
         scores = x * self.gain if self.gain != 1 else x
-        mask = self.mask(x.shape)
-        if mask is not None:
-            scores = scores.masked_fill(~mask.to(x.device), -math.inf)
+        if self.causal:
+            scores = scores.masked_fill(~causal_mask("a causal softmax", x.shape).to(x.device), -math.inf)
         weights = torch.softmax(scores, -1)
         if self.form != "shift":
             return weights

@@ -30,7 +30,7 @@ from mfsim.nn.attention.cache import cached_features, check_decodable
 from mfsim.nn.attention.unit import through
 from mfsim.nn.models.decoder import Decoder
 from mfsim.nn.models.layers import Block
-from mfsim.quant.nonlinear import QuantSoftmax
+from mfsim.quant.nonlinear.softmax import QuantNormaliser
 from mfsim.quant.quantizers import ActivationQuant
 from mfsim.quant.transforms import QuantizedNetwork
 
@@ -175,19 +175,11 @@ def _tokens(units: list[Attention]) -> int:
     tokens = units[0].tokens
     for unit in units:
         check_decodable(unit.config)
-        if unit.config.aggregation == "mf" and unit.config.sign_zero:
-            raise UnsupportedOpError(
-                "a cache needs an aggregation to which hidden tokens add nothing; with `aggregation` mf, "
-                f"`sign_zero` must be 0, not {unit.config.sign_zero}"
-            )
-        softmax = unit.normalise
-        if not isinstance(softmax, QuantSoftmax):
-            raise UnsupportedOpError(
-                f"a cache needs a quantized softmax, which takes a length mask, not {type(softmax).__name__}"
-            )
-        if tokens < 2 or softmax.length != tokens:
+        normaliser = unit.normalise
+        assert isinstance(normaliser, QuantNormaliser)
+        if tokens < 2 or normaliser.length != tokens:
             raise ShapeError(
                 "a step with a cache needs a decoder of at least 2 tokens that was calibrated on sequences as long "
-                f"as its context; that is {tokens}, and they had {softmax.length}"
+                f"as its context; that is {tokens}, and they had {normaliser.length}"
             )
     return tokens

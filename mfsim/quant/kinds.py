@@ -198,7 +198,7 @@ REBUILT: dict[str, tuple[str, ...]] = {
     "SiLU": (),
     "Softmax": ("gain", "form", "causal"),
     "Tanh": (),
-    "TanhL1": ("gain", "form", "eps"),
+    "TanhL1": ("gain", "form", "eps", "causal"),
 }
 """The arguments with which a nonlinear layer is made again, to derive tables and other constants for other words."""
 FINEST, COARSEST = -24, -1

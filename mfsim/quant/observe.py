@@ -57,18 +57,25 @@ class Observed:
         return max(-self.low, self.high, 0.0)
 
 
-def as_inputs(images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+def as_tensors(images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    """Return one or several inputs as a tuple of tensors: float32, save int64, which numbers rows of embeddings."""
+    inputs = tuple(torch.as_tensor(x) for x in (images if isinstance(images, tuple) else (images,)))
+    return tuple(x if x.dtype == torch.int64 else x.float() for x in inputs)
+
+
+def as_inputs(
+    images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...], purpose: str = "calibration"
+) -> tuple[torch.Tensor, ...]:
     """Return the inputs of a network as a tuple of finite tensors with equally many samples; a `DataError` otherwise.
 
-    They become float32, save int64, which numbers rows of embeddings.
+    `purpose` is named in errors.
     """
-    inputs = tuple(torch.as_tensor(x) for x in (images if isinstance(images, tuple) else (images,)))
-    inputs = tuple(x if x.dtype == torch.int64 else x.float() for x in inputs)
+    inputs = as_tensors(images)
     counts = sorted({len(x) if x.ndim else 0 for x in inputs})
     if len(counts) != 1 or not counts[0]:
-        raise DataError(f"calibration needs equally many images for each input, at least one, not {counts}")
+        raise DataError(f"{purpose} needs equally many images for each input, at least one, not {counts}")
     if not all(torch.isfinite(x).all() for x in inputs):
-        raise DataError("the calibration images hold NaN or infinite values")
+        raise DataError(f"the {purpose} images hold NaN or infinite values")
     return inputs
 
 

@@ -66,7 +66,7 @@ def softmax_rows(shape: tuple[int, ...], bits: int, form: str = "division", caus
 
 
 @functools.lru_cache(maxsize=32)
-def tanh_l1_rows(shape: tuple[int, ...], bits: int, form: str = "division") -> tuple[Row, ...]:
+def tanh_l1_rows(shape: tuple[int, ...], bits: int, form: str = "division", causal: bool = False) -> tuple[Row, ...]:
     """Return the rows of a tanh-l1 over the last axis of `shape`, in a form of `mfsim.nn.TanhL1`."""
     length = shape[-1]
     fraction = default_fraction(length)
@@ -78,7 +78,7 @@ def tanh_l1_rows(shape: tuple[int, ...], bits: int, form: str = "division") -> t
     if form == "shift":
         inputs.append(_constant("thresholds", tanh_l1.shift_thresholds(table_bits, length)))
     name = "tanh_l1_shift" if form == "shift" else "tanh_l1"
-    return _rows(name, inputs, {"fraction": fraction, "eps": 1}, bits)
+    return _rows(name, [*inputs, *_mask(causal, length)], {"fraction": fraction, "eps": 1}, bits)
 
 
 @functools.lru_cache(maxsize=32)

@@ -187,7 +187,7 @@ def _softmax(layer: Any, call: Call) -> list[Row]:
 
 def _tanh_l1(layer: Any, call: Call) -> list[Row]:
     x = call.arguments[0]
-    return list(tanh_l1_rows(_rows_of(x), bits_of(x), layer.form))
+    return list(tanh_l1_rows(_rows_of(x), bits_of(x), layer.form, layer.causal))
 
 
 def _norm(layer: Any, call: Call) -> list[Row]:

@@ -8,7 +8,6 @@ copied out where it appears. Memory is that of the chunks in work, and of the re
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 from collections.abc import Callable, Collection, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,12 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mfsim import ops
 from mfsim.errors import DataError, UnsupportedOpError, did_you_mean
 from mfsim.kernels import host
-from mfsim.kernels.int8_parts import Operand
-from mfsim.program import Node, Program
+from mfsim.program import Program
 from mfsim.rtl_models.vectors import VectorWriter
+from mfsim.simulate.forms import kernel_of
 from mfsim.simulate.inputs import Inputs, by_name, check_codes
 
 KERNELS = ("fast", "plain")
@@ -168,22 +166,6 @@ def _mapped(function: Callable[[int], _Found], starts: range, threads: int) -> G
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def kernel_of(program: Program, node: Node, kernels: str) -> Callable[..., int | None]:
-    """Return the compiled form of a node that `kernels`, `fast` or `plain`, asks for; `fast` where it has one."""
-    run: Callable[..., int | None] | None = None
-    if kernels == "fast" and "fast" in ops.get(node.op).realisations:
-        module = importlib.import_module(f"mfsim.kernels.fast_{node.op}")
-        if hasattr(module, "prepare"):
-            operands, results = (
-                [Operand(t.range.low, t.range.high, t.codes) for t in tensors]
-                for tensors in (program.inputs_of(node), program.outputs_of(node))
-            )
-            run = module.prepare(operands, results, node.attributes)
-        else:
-            run = module.run
-    return run or importlib.import_module(f"mfsim.kernels.{node.op}").run
 
 
 class _Executor:

@@ -1,4 +1,4 @@
-"""Softmax, tanh-l1, Fourier magnitudes and cosine transforms as one node of an exported file, and as a torch function, for the conformance suite."""
+"""Softmax, tanh-l1, Fourier magnitudes, cosine transforms and filterbanks as one node of an exported file, and as a torch function, for the conformance suite."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import torch
 
 from mfsim.derived import dct as cosine_constants
 from mfsim.derived import dft as constants
+from mfsim.derived import filterbank as filterbank_constants
 from mfsim.export.functions import DOMAINS
 from mfsim.nn.integer import softmax, tanh_l1
 from mfsim.nn.integer.dct import dct
 from mfsim.nn.integer.dft import dft_magnitude
+from mfsim.nn.integer.filterbank import filterbank
 
 MFSIM = next(iter(DOMAINS))
 
@@ -81,9 +83,31 @@ def _torch_dft(a, tensors, x, table):
     return dft_magnitude(x, 2.0 ** tensors[0].scale.exponent, *stated, 2.0 ** -a["fraction"])
 
 
+def _filterbank_constants(attributes, tensors):
+    x, table, gains = tensors
+    grid, bits = gains.shape[1], -table.scale.exponent
+    factors = filterbank_constants.factors(grid, attributes["guard"], attributes["fraction"], x.scale.exponent, bits)
+    return [np.array(values) for values in (*filterbank_constants.stages(grid, bits), factors)]
+
+
+def _onnx_filterbank(form, node, tensors):
+    exponents = (tensors[0].scale.exponent, tensors[2].scale.exponent, -node.attributes["fraction"])
+    x_scale, gain_scale, y_scale = (form.constant(np.float32(2.0**e)) for e in exponents)
+    stated = [form.constant(values) for values in _filterbank_constants(node.attributes, tensors)]
+    inputs = [form.input(0), x_scale, form.input(2), gain_scale, *stated, y_scale]
+    return form.add("Filterbank", inputs, MFSIM, **{name: node.attributes[name] for name in ("passing", "products")})
+
+
+def _torch_filterbank(a, tensors, x, table, gains):
+    stated = map(torch.tensor, _filterbank_constants(a, tensors))
+    scales = [2.0 ** tensors[k].scale.exponent for k in (0, 2)]
+    return filterbank(x, scales[0], gains, scales[1], *stated, 2.0 ** -a["fraction"], a["passing"])
+
+
 ONNX_FORMS = {
     "dct": _onnx_dct,
     "dft_magnitude": _onnx_dft,
+    "filterbank": _onnx_filterbank,
     "softmax": _onnx("Softmax", 2),
     "softmax_log": _onnx("SoftmaxLog", 6, "fine_bits"),
     "softmax_recip": _onnx("SoftmaxRecip", 2, "reciprocal"),
@@ -94,6 +118,7 @@ ONNX_FORMS = {
 TORCH_FORMS = {
     "dct": _torch_dct,
     "dft_magnitude": _torch_dft,
+    "filterbank": _torch_filterbank,
     "softmax": _torch(softmax.softmax, 2),
     "softmax_log": _torch(softmax.softmax_log, 6, "fine_bits"),
     "softmax_recip": _torch(softmax.softmax_recip, 2, "reciprocal"),

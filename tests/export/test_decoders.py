@@ -30,7 +30,9 @@ CASES = {
     "qk-whtk": {"attention": "qk-whtk"},
     "gqa": {"attention": "gqa"},
     "wqk": {"attention": "wqk"},
+    "qk-mfqk": {"attention": "qk-mfqk"},
     "mf": {"attention": MF, "norm": "shift-batch", "mlp": "mf", "tied": False},
+    "mf-attention": {"attention": "mf-attention", "norm": "shift-batch", "mlp": "mf", "tied": False},
     "gpt2": {"name": "gpt2-12", "heads": 2, "attention": replace(PRESETS["symmetric"], normaliser_form="log")},
 }
 

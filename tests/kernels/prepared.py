@@ -8,18 +8,14 @@ import numpy as np
 
 from mfsim.builder import ProgramBuilder
 from mfsim.formats import Format, Scale
-from mfsim.kernels.int8_parts import Operand
+from mfsim.simulate.forms import fast_form
 from tests.bits import assert_bit_equal
 
 
 def prepared(program):
     """Return the fast form of the only node, or None."""
     (node,) = program.nodes
-    operands, results = (
-        [Operand(t.range.low, t.range.high, t.codes) for t in tensors]
-        for tensors in (program.inputs_of(node), program.outputs_of(node))
-    )
-    return importlib.import_module(f"mfsim.kernels.fast_{node.op}").prepare(operands, results, node.attributes)
+    return fast_form(program, node)
 
 
 def program_of(op, x, w, attributes=None, bias=False, rng=None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -33,10 +34,10 @@ def test_shift_divides_by_the_nearest_power_of_two():
 
 def test_a_causal_row_sees_itself_and_what_is_before():
     x = torch.randn(2, 3, 4, 4, generator=torch.Generator().manual_seed(0))
-    for form in ("division", "shift"):
-        y = Softmax(0.5, form, causal=True)(x)
+    for layer, form in itertools.product((Softmax, TanhL1), ("division", "shift")):
+        y = layer(0.5, form, causal=True)(x)
         for i in range(4):
-            assert torch.equal(y[..., i, : i + 1], Softmax(0.5, form)(x[..., i, : i + 1]))
+            assert torch.equal(y[..., i, : i + 1], layer(0.5, form)(x[..., i, : i + 1]))
             assert not y[..., i, i + 1 :].any()
 
 
@@ -76,3 +77,5 @@ def test_bad_options():
         TanhL1(eps=0.0)
     with pytest.raises(ShapeError, match=r"^a causal softmax needs as many rows as columns, not x of shape \(2, 3\)$"):
         Softmax(causal=True)(torch.zeros(2, 3))
+    with pytest.raises(ShapeError, match=r"^a causal tanh-l1 needs as many rows as columns, not x of shape \(4,\)$"):
+        TanhL1(causal=True)(torch.zeros(4))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,14 +11,12 @@ from torch import nn
 
 from mfsim.errors import DataError, ShapeError, UnsupportedOpError
 from mfsim.nn import models
-from mfsim.nn.attention import PRESETS
 from mfsim.quant import Recipe, decoder_step, fold, load, quantize, save
 from mfsim.quant.embedding import QuantEmbedding
 from mfsim.quant.quantizers import ActivationQuant
 from tests.quant.decoders import LETTERS, TOKENS, small_decoder, text_ids
 from tests.quant.token_networks import quantized, small_vit
 
-MF_WITH_PLUS = replace(PRESETS["mf-aggregate"], sign_zero=1)
 
 
 @pytest.fixture(scope="module")
@@ -150,12 +147,6 @@ def test_ids_of_another_type():
             lambda: models.create("nano-gpt", vocabulary=9, context=4, width=8, depth=1, heads=2),
             UnsupportedOpError,
             "a step with a cache needs a quantized Decoder, and this Decoder is not quantized; call quantize first",
-        ),
-        (
-            lambda: small_decoder(attention=MF_WITH_PLUS),
-            UnsupportedOpError,
-            "a cache needs an aggregation to which hidden tokens add nothing; with `aggregation` mf, `sign_zero` must "
-            "be 0, not 1",
         ),
     ],
 )

@@ -16,7 +16,7 @@ from mfsim.errors import DataError, UnsupportedOpError
 from mfsim.formats import Format, Scale
 from mfsim.reference import run_reference
 from mfsim.simulate import simulate
-from mfsim.simulate.run import kernel_of
+from mfsim.simulate.forms import kernel_of
 from tests.bits import assert_bit_equal
 from tests.programs import random_codes, random_program, with_all_outputs
 

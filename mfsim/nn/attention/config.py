@@ -194,7 +194,7 @@ class AttentionConfig:
                 )
 
     def _check_order(self) -> None:
-        """Refuse a causal unit that mixes tokens, or whose normaliser has no mask."""
+        """Refuse a causal unit that mixes tokens, or whose aggregation adds something for hidden ones."""
         if not self.causal:
             return
         for part, kind in self.transforms.items():
@@ -204,8 +204,11 @@ class AttentionConfig:
                     f"a causal mask needs a unit that leaves tokens apart, but `{part}` {kind} mixes them; "
                     f"{fitting} would do"
                 )
-        if self.normaliser != "softmax":
-            raise UnsupportedOpError(f"a causal mask needs the `normaliser` softmax, not {self.normaliser}")
+        if self.aggregation == "mf" and self.sign_zero:
+            raise UnsupportedOpError(
+                "a causal mask needs an aggregation to which hidden tokens add nothing; with `aggregation` mf, "
+                f"`sign_zero` must be 0, not {self.sign_zero}"
+            )
 
 
 def _check_choice(name: str, value: object, allowed: Sequence[str]) -> None:

@@ -87,7 +87,7 @@ def normaliser(config: AttentionConfig, n: int, causal: bool) -> nn.Module:
     """Return what makes weights of scores, the factor 1 / sqrt(n) included."""
     if config.normaliser == "softmax":
         return Softmax(n**-0.5, config.normaliser_form, causal)
-    return TanhL1(n**-0.5, config.normaliser_form)
+    return TanhL1(n**-0.5, config.normaliser_form, causal=causal)
 
 
 def hadamard(config: AttentionConfig, width: int) -> tuple[WHT, Affine]:

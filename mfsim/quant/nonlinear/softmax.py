@@ -6,16 +6,17 @@ length of a row. The factor of the scores goes into the table.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
 import torch
-from torch import nn
 
 from mfsim.derived import softmax as constants
 from mfsim.derived.tables import MAX_ENTRIES
 from mfsim.errors import RecipeError
-from mfsim.nn import Softmax
+from mfsim.nn import Softmax, TanhL1
 from mfsim.nn.integer import softmax as softmaxes
+from mfsim.nn.softmax import causal_mask
 from mfsim.quant.nonlinear.base import QuantNonlinear
 
 MOST_BITS = MAX_ENTRIES.bit_length() - 1
@@ -25,13 +26,23 @@ MOST_FRACTION = 24
 
 
 class QuantNormaliser(QuantNonlinear):
-    """What softmax and tanh-l1 share: the length of a row, and a result between -1 and 1 on a grid of 1 to 24 fraction bits."""
+    """What softmax and tanh-l1 share: the length of a row, a mask, a result between -1 and 1 on 1 to 24 fraction bits.
 
-    def __init__(self, layer: nn.Module, bits: int, signed: bool, length: int) -> None:
+    Parameters
+    ----------
+    layer : Softmax or TanhL1
+    bits, signed : word of the scores.
+    length : int
+        Entries of a row.
+    """
+
+    mask_codes: torch.Tensor
+
+    def __init__(self, layer: Softmax | TanhL1, bits: int, signed: bool, length: int) -> None:
         super().__init__(layer, bits, signed)
         if bits > MOST_BITS:
             raise RecipeError(f"`activation` of a normaliser must be at most {MOST_BITS} bits, not {bits}")
-        self.length = length
+        self.length, self.gain, self.form, self.causal = length, layer.gain, layer.form, layer.causal
 
     @property
     def fraction(self) -> int:
@@ -42,6 +53,20 @@ class QuantNormaliser(QuantNonlinear):
         """Make the derived constants anew, after the result's grid was brought into the range that the ops have."""
         self.y_scale.clamp_(2.0**-MOST_FRACTION, 0.5)
         super().derive()
+        if self.causal:
+            self.set_constant("mask_codes", causal_mask("a causal normaliser", (self.length, self.length)).int().tolist())
+
+    def forward(self, x: torch.Tensor, seen: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the weights; `seen`, 0 and 1 that broadcast against x, takes the place of the causal mask."""
+        return super().forward(x) if seen is None else self.masked(self.input_quant(x), seen)
+
+    def integers(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the codes of the weights times `y_scale`."""
+        return self.masked(x, self.mask_codes if self.causal else None)
+
+    @abstractmethod
+    def masked(self, x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        """Return the codes of the weights times `y_scale`, each row over the entries that it sees."""
 
     def set_constants(self, names: Sequence[str], values: Sequence[object]) -> list[str]:
         """Set derived constants and return their names, in the order in which the op takes them."""
@@ -51,21 +76,10 @@ class QuantNormaliser(QuantNonlinear):
 
 
 class QuantSoftmax(QuantNormaliser, Softmax):
-    """`Softmax` on codes, in its four forms.
-
-    Parameters
-    ----------
-    layer : Softmax
-    bits, signed : word of the scores.
-    length : int
-        Entries of a row.
-    """
-
-    mask_codes: torch.Tensor
+    """`Softmax` on codes, in its four forms."""
 
     def __init__(self, layer: Softmax, bits: int, signed: bool, length: int) -> None:
         QuantNormaliser.__init__(self, layer, bits, signed, length)
-        self.gain, self.form, self.causal = layer.gain, layer.form, layer.causal
         self.constants: list[str] = []
 
     def make_constants(self) -> None:
@@ -83,20 +97,12 @@ class QuantSoftmax(QuantNormaliser, Softmax):
             self.constants = self.set_constants(["thresholds"], [constants.shift_thresholds(table_bits, length)])
         table = constants.exp_table(exponent, self.input_quant.bits, table_bits, self.gain)
         self.set_constant("exp_table", table)
-        if self.causal:
-            mask = self.mask((length, length))
-            assert mask is not None, "a causal softmax has a mask"
-            self.set_constant("mask_codes", mask.int().tolist())
 
     def function(self, x: torch.Tensor) -> torch.Tensor:
         """Return the float softmax of x."""
         return Softmax.forward(self, x)
 
-    def forward(self, x: torch.Tensor, seen: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the weights; `seen`, 0 and 1 that broadcast against x, takes the place of the causal mask."""
-        return super().forward(x) if seen is None else self.integers(self.input_quant(x), seen)
-
-    def integers(self, x: torch.Tensor, seen: torch.Tensor | None = None) -> torch.Tensor:
+    def masked(self, x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         """Return the codes of the weights times `y_scale`, each row over the entries that it sees."""
         functions: dict[str, Callable[..., torch.Tensor]] = {
             "division": softmaxes.softmax,
@@ -105,5 +111,4 @@ class QuantSoftmax(QuantNormaliser, Softmax):
             "log": softmaxes.softmax_log,
         }
         buffers = [self.get_buffer(name) for name in ("exp_table", *self.constants)]
-        mask = self.mask_codes if self.causal and seen is None else seen
         return functions[self.form](x, self.input_quant.scale, *buffers, self.y_scale, mask)

@@ -11,15 +11,7 @@ from mfsim.quant.nonlinear.softmax import QuantNormaliser
 
 
 class QuantTanhL1(QuantNormaliser, TanhL1):
-    """`TanhL1` on codes, with a division for each entry or a shift.
-
-    Parameters
-    ----------
-    layer : TanhL1
-    bits, signed : word of the scores.
-    length : int
-        Entries of a row.
-    """
+    """`TanhL1` on codes, with a division for each entry or a shift."""
 
     tanh_table: torch.Tensor
     eps_code: torch.Tensor
@@ -27,7 +19,7 @@ class QuantTanhL1(QuantNormaliser, TanhL1):
 
     def __init__(self, layer: TanhL1, bits: int, signed: bool, length: int) -> None:
         QuantNormaliser.__init__(self, layer, bits, signed, length)
-        self.gain, self.form, self.eps = layer.gain, layer.form, layer.eps
+        self.eps = layer.eps
 
     def make_constants(self) -> None:
         """Set the constants of the form."""
@@ -43,9 +35,9 @@ class QuantTanhL1(QuantNormaliser, TanhL1):
         """Return the float tanh-l1 of x."""
         return TanhL1.forward(self, x)
 
-    def integers(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the codes of the weights times `y_scale`."""
+    def masked(self, x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        """Return the codes of the weights times `y_scale`, each row over the entries that it sees."""
         scale = self.input_quant.scale
         if self.form == "shift":
-            return tanh_l1_shift(x, scale, self.tanh_table, self.eps_code, self.thresholds, self.y_scale)
-        return tanh_l1(x, scale, self.tanh_table, self.eps_code, self.y_scale)
+            return tanh_l1_shift(x, scale, self.tanh_table, self.eps_code, self.thresholds, self.y_scale, mask)
+        return tanh_l1(x, scale, self.tanh_table, self.eps_code, self.y_scale, mask)

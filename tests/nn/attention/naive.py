@@ -28,8 +28,8 @@ def softmax(scores, causal=False):
     return weights / weights.sum(-1, keepdims=True)
 
 
-def tanh_l1(scores):
-    t = np.tanh(scores)
+def tanh_l1(scores, causal=False):
+    t = np.tanh(scores) * (np.tril(np.ones(scores.shape[-2:])) if causal else 1)
     return t / (1e-6 + np.abs(t).sum(-1, keepdims=True))
 
 
@@ -93,7 +93,7 @@ def head_output(name, unit, head, x):
         return attend(q(), k(), np.abs(scipy.fft.fft(k(), norm="ortho")))
     if name in ("qk-mfqk", "qk-mfqk-ef"):
         form = "ef" if name.endswith("ef") else "abs"
-        return tanh_l1(q() @ k().swapaxes(1, 2) / np.sqrt(n)) @ mf(q(), k(), form)
+        return tanh_l1(q() @ k().swapaxes(1, 2) / np.sqrt(n), config.causal) @ mf(q(), k(), form)
     if name == "qk-sk":
         return attend(q(), k(), bank(k()))
     if name == "q-sk-sk":

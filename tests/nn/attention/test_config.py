@@ -78,9 +78,10 @@ from mfsim.nn.attention import PRESETS, Attention, AttentionConfig, attention_co
             "none, dct, wht, dft would do",
         ),
         (
-            {"causal": True, "normaliser": "tanh_l1"},
+            {"causal": True, "aggregation": "mf", "sign_zero": 1},
             UnsupportedOpError,
-            "a causal mask needs the `normaliser` softmax, not tanh_l1",
+            "a causal mask needs an aggregation to which hidden tokens add nothing; with `aggregation` mf, `sign_zero` "
+            "must be 0, not 1",
         ),
     ],
 )

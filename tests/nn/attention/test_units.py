@@ -42,7 +42,7 @@ def test_grouped_heads(name, kv_heads):
     assert np.allclose(unit(x).detach().numpy(), naive.output(name, unit, x.numpy()), **ROUNDING)
 
 
-@pytest.mark.parametrize("name", ["qkv", "gqa", "qk-dctk", "wqk-novo", "symmetric"])
+@pytest.mark.parametrize("name", ["qkv", "gqa", "qk-dctk", "qk-mfqk", "wqk-novo", "symmetric"])
 def test_causal_units_see_no_later_token(name):
     unit, x = unit_and_tokens(name, causal=True)
     assert np.allclose(unit(x).detach().numpy(), naive.output(name, unit, x.numpy()), **ROUNDING)

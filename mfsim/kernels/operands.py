@@ -1,0 +1,31 @@
+"""What a fast form is told of its operands before any code of them, and the words that codes are stored in."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+STORED = (np.int8, np.uint8, np.int16, np.int32, np.int64)
+"""The words that hold codes between fast forms, the narrowest first."""
+
+
+class Operand(NamedTuple):
+    """An input or output of a node.
+
+    Attributes
+    ----------
+    low, high : its proved range.
+    shape : of one sample, or of a constant.
+    codes : int64 codes of a constant, else None.
+    """
+
+    low: int
+    high: int
+    shape: tuple[int, ...]
+    codes: np.ndarray | None = None
+
+
+def stored(low: int, high: int) -> type[np.signedinteger[Any] | np.unsignedinteger[Any]]:
+    """Return the narrowest of `STORED` that holds low..high, a range in int64."""
+    return next(word for word in STORED if np.iinfo(word).min <= low and high <= np.iinfo(word).max)
