@@ -83,5 +83,6 @@ OP = Op(
     reference=reference,
     count=count,
     cases=cases,
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     derive=derive,
 )

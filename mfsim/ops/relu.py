@@ -42,4 +42,5 @@ OP = Op(
     reference=reference,
     count=count,
     cases=cases,
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
 )

@@ -24,5 +24,6 @@ OP = Op(
     reference=reference,
     count=count_sum,
     cases=cases,
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     derive=partial(derive_sum, "sub"),
 )

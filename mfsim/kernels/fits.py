@@ -1,0 +1,188 @@
+"""Codes shifted, rounded and fitted into a word, many at a time: the fast form of requantize and of what resembles it.
+
+Every rule of rounding is one formula. With k places to the right,
+
+    y = floor((x 2**left + added + (odd & floor(x / 2**k)) + (x < 0 ? below : 0)) / 2**k)
+
+where half-even has added = 2**(k-1) - 1 and odd = 1, so that only a half above an odd code is carried up.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mfsim.kernels.jit import kernel
+from mfsim.kernels.words import add, both, down, least, most, up, word_of
+
+NOTHING = (0, 0, 0, 0, 0)
+"""The rule (left, places, added, odd, below) of codes that are only clamped."""
+
+
+class Fit(NamedTuple):
+    """What is done to each code of a channel, in the word `word`.
+
+    Attributes
+    ----------
+    rules : [6, channels] of `word`: left, places, added, odd, below, floor; below `floor`, codes become it at first.
+    lo, hi : codes are clamped to these in the end.
+    kept : the low bits that are kept instead, negative if they are two's complement; 0 to clamp.
+    events : whether codes that do not fit are counted.
+    """
+
+    word: type[np.signedinteger[Any]]
+    rules: np.ndarray
+    lo: int
+    hi: int
+    kept: int
+    events: bool
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is shifted to the left, kept, or rounded by its sign."""
+        return not (self.kept or self.rules[0].any() or self.rules[4].any())
+
+
+def _rule(shift: int, rounding: str) -> tuple[int, int, int, int, int]:
+    """Return left, places, added, odd, below."""
+    if shift <= 0:
+        return -shift, 0, 0, 0, 0
+    half, whole = 1 << (shift - 1), 1 << shift
+    added, odd, below = {
+        "half_even": (half - 1, 1, 0),
+        "half_up": (half, 0, 0),
+        "half_away": (half, 0, -1),
+        "floor": (0, 0, 0),
+        "ceil": (whole - 1, 0, 0),
+        "toward_zero": (0, 0, whole - 1),
+    }[rounding]
+    return 0, shift, added, odd, below
+
+
+def requantizing(low: int, high: int, attributes: Any, rectified: bool = False) -> Fit | None:
+    """Return the `Fit` of requantize for codes in low..high, where `rectified` after ReLU; None if no word holds it."""
+    bits, signed, rounding = attributes["bits"], attributes["signed"] == 1, attributes["rounding"]
+    rules = [_rule(shift, rounding) for shift in attributes["shift"]]
+    lo = -(1 << (bits - 1)) + attributes["narrow"] if signed else 0
+    hi = (1 << (bits - 1)) - 1 if signed else (1 << bits) - 1
+    kept = 0 if attributes["overflow"] == "saturate" else -bits if signed else bits
+    return fitted(low, high, rules, (lo, hi), kept, rectified, True)
+
+
+def fitted(
+    low: int,
+    high: int,
+    rules: list[tuple[int, int, int, int, int]],
+    limits: tuple[int, int],
+    kept: int = 0,
+    rectified: bool = False,
+    events: bool = False,
+) -> Fit | None:
+    """Return a `Fit` in the narrowest word that holds every number on the way, None if there is none."""
+    numbers = [low, high]
+    for left, places, added, _odd, below in rules:
+        numbers += [(low << left) + min(below, 0), (high << left) + added + 1 + max(below, 0), 1 << places]
+    numbers += [limit for limit, beyond in zip(limits, (limits[0] > high, limits[1] < low), strict=True) if beyond]
+    word = word_of(*numbers)
+    if word is None:
+        return None
+    info = np.iinfo(word)
+    if abs(kept) >= info.bits:
+        kept = 0
+    lo, hi = (min(max(limit, int(info.min)), int(info.max)) for limit in limits)
+    floor = 0 if rectified else int(info.min)
+    table = np.array([(*rule, floor) for rule in rules], dtype=word).T
+    return Fit(word, np.ascontiguousarray(table), lo, hi, kept, events)
+
+
+@functools.cache
+def scalar(word, plain):
+    """Return the function that fits one code: (code, left, places, added, odd, below, floor, lo, hi, kept) to both results."""
+    last, bits = word(np.iinfo(word).bits - 1), word(np.iinfo(word).bits)
+
+    @kernel
+    def fit_plain(code, left, places, added, odd, below, floor, lo, hi, kept):
+        code = most(code, floor)
+        code = down(add(add(code, added), both(down(code, places), odd)), places)
+        return code, most(least(code, hi), lo)
+
+    @kernel
+    def fit_any(code, left, places, added, odd, below, floor, lo, hi, kept):
+        code = up(most(code, floor), left)
+        carried = add(added, add(both(down(code, places), odd), both(down(code, last), below)))
+        code = down(add(code, carried), places)
+        if kept == 0:
+            return code, most(least(code, hi), lo)
+        if kept > 0:
+            return code, both(code, word((1 << kept) - 1))
+        return code, down(up(code, word(bits + kept)), word(bits + kept))
+
+    return fit_plain if plain else fit_any
+
+
+@functools.cache
+def by_row(word, plain):
+    """Return the kernel that fits x [rows, n] into y; row r is of channel r % channels; it returns the misfits."""
+    fit = scalar(word, plain)
+
+    @kernel
+    def fit_rows(x, rules, lo, hi, kept, y):
+        events = 0
+        low, high = word(lo), word(hi)
+        for r in range(x.shape[0]):
+            c = r % rules.shape[1]
+            left, places, added, odd, below, floor = (
+                rules[0, c], rules[1, c], rules[2, c], rules[3, c], rules[4, c], rules[5, c],
+            )  # fmt: skip
+            row, out, found = x[r], y[r], word(0)
+            for i in range(row.size):
+                code, kept_code = fit(word(row[i]), left, places, added, odd, below, floor, low, high, kept)
+                found = add(found, word(code != kept_code))
+                out[i] = kept_code
+            events += found
+        return events
+
+    return fit_rows
+
+
+@functools.cache
+def by_column(word, plain):
+    """Return the kernel that fits x [rows, channels] into y; it returns the misfits."""
+    fit = scalar(word, plain)
+
+    @kernel
+    def fit_columns(x, rules, lo, hi, kept, y):
+        events = 0
+        low, high = word(lo), word(hi)
+        left, places, added, odd, below, floor = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
+        for r in range(x.shape[0]):
+            row, out, found = x[r], y[r], word(0)
+            for i in range(row.size):
+                code, kept_code = fit(
+                    word(row[i]), left[i], places[i], added[i], odd[i], below[i], floor[i], low, high, kept
+                )
+                found = add(found, word(code != kept_code))
+                out[i] = kept_code
+            events += found
+        return events
+
+    return fit_columns
+
+
+def fitting(fit, inner):
+    """Return a `run` that fits codes whose channel changes every `inner` codes of a sample."""
+    channels = fit.rules.shape[1]
+    across = channels > 1 and inner == 1
+    run_fit = (by_column if across else by_row)(fit.word, fit.plain)
+
+    def run(inputs, attributes, outputs):
+        x, y = inputs[0], outputs[0]
+        rows = x.size // channels if across else x.size // inner if channels > 1 else len(x)
+        found = 0
+        if x.size:
+            found = run_fit(x.reshape(rows, -1), fit.rules, fit.lo, fit.hi, fit.kept, y.reshape(rows, -1))
+        return found if fit.events else None
+
+    return run
