@@ -26,7 +26,9 @@ def through_stages(start: str, end: str, mark: str = "") -> str:
     at = "".join(
         taken(f"from{mark}", f"{name}{mark}", k) for k, name in enumerate(("kept_place", "real_place", "other_place"))
     )
-    by = "".join(taken(f"by{mark}", f"{name}{mark}", k) for k, name in enumerate(("keep", "turn", "of_real", "of_other")))
+    by = "".join(
+        taken(f"by{mark}", f"{name}{mark}", k) for k, name in enumerate(("keep", "turn", "of_real", "of_other"))
+    )
     return f"""
     {end} = Loop (count, go, {start}) <
         body = stage{mark} (int64 step{mark}, bool go_on{mark}, u{mark}) => (goes_on{mark}, w{mark}) {{

@@ -1,0 +1,353 @@
+"""filterbank: filter each head's g x g patches in the frequency domain, by fixed-point Fourier transforms of radix 2.
+
+    z = 2**G (x_2i + j x_(2i+1))         two features of a head, g x g patches
+    Y = round(F(z) c)                    c: the head's gains on 2**-B, the same at k and -k; both parts rounded
+    y_2i + j y_(2i+1) = round(i(F(i(Y))) 2**h)        h = e - G + F - 2 log2 g
+
+x [heads, tokens, features] lies on 2**e, y on 2**-F; i exchanges real and imaginary parts. F transforms rows, then columns:
+
+    F(one code) = the code
+    E, O = F(even codes), F(odd codes),  t_k = O_k W_k,  W_k = exp(2 pi j k / m)
+    X_k = E_k + t_k,  X_(k+m/2) = E_k - t_k,    k < m/2
+
+For 0 < k < m/4 both parts of t_k are (.. + half) >> T, of cosines on 2**-T; t_0 = O_0, and t_(k+m/4) is j O_(k+m/4) W_k.
+Roundings go halves up. The first `passing` tokens are moved to the grid of the result only. A last feature without
+another goes with zeros. As a filter with even gains is real and linear, it keeps the two features apart but for
+roundings. `products` says how products are computed: mul, or shift (a shift for each signed digit above place 0, and
+additions; a gain of 0 costs nothing); the codes are the same.
+
+Error against the float filter with the same gains, for every image: 1/2 LSB for the rounding, plus
+`derived.filterbank.result_error`, which `defaults` keeps at 1/4. Rounded gains add at most
+`derived.filterbank.gain_error`, g max|x| 2**(e + F - B - 1) LSB. Both are proved in `mfsim/derived/filterbank.py`.
+Without roundings: 2 g**2 products with gains and 4 g (2 g q - 7 g + 12) with cosines, 4 g (3 g q - 3 g + 4) additions for
+two features, q = log2 g.
+Source: Cooley and Tukey, Math. Comp. 19, 1965 (radix 2); the two features as one complex image are ours.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mfsim.derived.dft import cosines
+from mfsim.derived.filterbank import MOST_GUARD, bounds, check_grid, defaults, result_places
+from mfsim.errors import FormatError, ShapeError
+from mfsim.formats import Format, Range, Scale
+from mfsim.ops.csd_gain import signed_digits
+from mfsim.ops.norms import FRACTION, check_fraction
+from mfsim.ops.op import Attribute, Case, Inference, Op, activation, constant, result, rows
+
+BYTE = Format(8)
+PRODUCTS = ("mul", "shift")
+MOST_GAIN_PLACES = 30
+
+
+def _size(x, table, gains, attributes) -> tuple[int, int, int]:
+    """Return g, T and B, all inputs checked."""
+    if len(x.shape) != 4:
+        raise ShapeError(
+            f"x of op `filterbank` must have the axes heads, tokens, features behind the batch, not {x.shape}"
+        )
+    if x.scale.axis is not None:
+        raise FormatError("x of op `filterbank` must have one scale; requantize first")
+    if not table.is_constant or not gains.is_constant:
+        raise FormatError("the cosines and the gains of op `filterbank` must be constants")
+    if len(gains.shape) != 3 or gains.shape[1] != gains.shape[2]:
+        raise ShapeError(f"the gains of op `filterbank` must be a square for each head, not {gains.shape}")
+    heads, grid = gains.shape[:2]
+    check_grid(grid)
+    passing = attributes["passing"]
+    if passing < 0 or x.shape[1:3] != (heads, passing + grid * grid):
+        raise ShapeError(
+            f"a filterbank of {heads} heads over {grid} x {grid} patches and {passing} passing tokens does not suit x {x.shape}"
+        )
+    bits, places = -table.scale.exponents[0], -gains.scale.exponents[0]
+    if table.scale.axis is not None or tuple(int(code) for code in table.codes.reshape(-1)) != cosines(grid, bits):
+        raise FormatError(f"the cosines of op `filterbank` must be those of {grid} codes on their scale")
+    if gains.scale.axis is not None or not 0 <= places <= MOST_GAIN_PLACES:
+        raise FormatError(
+            f"the gains of op `filterbank` must lie on one scale of 2^-{MOST_GAIN_PLACES} to 1, not on {gains.scale}"
+        )
+    mirrored = np.roll(gains.codes[:, ::-1, ::-1], (1, 1), (1, 2))
+    if (mirrored != gains.codes).any():
+        raise FormatError("the gains of op `filterbank` must be even: the same for a frequency and its negative")
+    return grid, bits, places
+
+
+def derive(tensors, attributes):
+    """Return B and h."""
+    x, table, gains = tensors
+    grid, _, places = _size(x, table, gains, attributes)
+    shift = result_places(grid, attributes["guard"], attributes["fraction"], x.scale.exponent)
+    return {"gain_places": places, "shift": shift}
+
+
+def infer(tensors, attributes):
+    x, table, gains = tensors
+    grid, bits, places = _size(x, table, gains, attributes)
+    guard, fraction = attributes["guard"], attributes["fraction"]
+    check_fraction("filterbank", fraction, -31)
+    if not 0 <= guard <= MOST_GUARD:
+        raise FormatError(f"`guard` of op `filterbank` must be in 0..{MOST_GUARD}, not {guard}")
+    for name, value in derive(tensors, attributes).items():
+        if attributes[name] != value:
+            raise FormatError(f"`{name}` of op `filterbank` must be {value} for its scales, not {attributes[name]}")
+    shift, most = attributes["shift"], int(np.abs(gains.codes).max())
+    real = gains.codes * 2.0**-places
+    norm, reach = np.sqrt((real**2).sum((1, 2))).max(), np.abs(np.fft.ifft2(real)).sum((1, 2)).max()
+    found = bounds(grid, x.range.bound << guard, bits, most * 2.0**-places, float(norm), float(reach))
+    spectrum, turned, filtered, whole = (
+        math.floor(value) for value in (found.spectrum, found.turned, found.filtered, found.result)
+    )
+    several = attributes["products"] == "shift"  # the digits of a product, added in any order, reach less than twice it
+    product = (4 if several else 1) * turned * ((1 << bits) + 1) + (1 << bits - 1)
+    gained = (2 if several else 1) * spectrum * most + (1 << places >> 1)
+    raised = whole << shift if shift > 0 else whole + (1 << -shift - 1 if shift < 0 else 0)
+    passed = x.scale.exponent + fraction
+    words = {
+        "bin": _word(max(spectrum, filtered), "a bin of a Fourier transform"),
+        "pair": _word(3 * turned // 2, "the sum of both parts of a bin"),
+        "product": _word(product, "a bin times a cosine"),
+        "gained": _word(gained, "a bin times a gain"),
+        "raised": _word(raised, "a result before it is rounded"),
+    }
+    end = raised >> -shift if shift < 0 else raised
+    los, his = [-end], [end]
+    if attributes["passing"]:
+        los.append(_moved(x.range.low, passed))
+        his.append(_moved(x.range.high, passed))
+        ends = [code << max(passed, 0) for code in (x.range.low, x.range.high)]
+        half = 1 << -passed - 1 if passed < 0 else 0
+        words["passed"] = Format.of_range(min(*ends, 0), max(*ends, 0) + half, "a token that passes through")
+    y = result(x.shape, Range.of(min(los), max(his)), Scale.of(-fraction), "the result of filterbank")
+    return Inference((y,), words)
+
+
+def _word(largest: int, what: str) -> Format:
+    return Format.of_range(-largest, largest, what)
+
+
+def _moved(code: int, places: int) -> int:
+    """Return code 2**places, halves up."""
+    return math.floor(code * Fraction(2) ** places + Fraction(1, 2))
+
+
+Complex = tuple[int, int]
+
+
+def _transform(codes: list[Complex], table: list[int], n: int) -> list[Complex]:
+    """Return F of m complex codes, `table` being the cosines of n codes."""
+    m = len(codes)
+    if m == 1:
+        return codes
+    even, odd = _transform(codes[::2], table, n), _transform(codes[1::2], table, n)
+    low, high = [], []
+    for k, ((a, b), (re, im)) in enumerate(zip(even, odd, strict=True)):
+        turns, rest = divmod(k, m // 4) if m > 2 else (0, k)
+        if rest:
+            cosine, sine = table[rest * n // m], table[n // 4 - rest * n // m]
+            parts = (re * cosine - im * sine, re * sine + im * cosine)
+            re, im = (math.floor(Fraction(part, table[0]) + Fraction(1, 2)) for part in parts)
+        c, d = (-im, re) if turns else (re, im)
+        low.append((a + c, b + d))
+        high.append((a - c, b - d))
+    return low + high
+
+
+def _both_axes(image: list[list[Complex]], table: list[int]) -> list[list[Complex]]:
+    n = len(image)
+    columns = zip(*(_transform(row, table, n) for row in image), strict=True)
+    transformed = [_transform(list(column), table, n) for column in columns]
+    return [list(row) for row in zip(*transformed, strict=True)]
+
+
+def reference(inputs, attributes):
+    """Return the filtered tokens, from the definition."""
+    x, table, gains = (np.asarray(codes) for codes in inputs)
+    table = [int(code) for code in table]
+    passing, grid, features = attributes["passing"], gains.shape[1], x.shape[-1]
+    # Behind both transforms a code is g**2 times finer: h - G - 2 log2 g - e - F = 0 gives back e + F.
+    back = attributes["shift"] + attributes["guard"] + 2 * check_grid(grid)
+    out = np.empty(x.shape, dtype=object)
+    for sample, head in np.ndindex(*x.shape[:2]):
+        for token, feature in np.ndindex(passing, features):
+            out[sample, head, token, feature] = _moved(int(x[sample, head, token, feature]), back)
+        for first in range(0, features, 2):
+            pair = np.zeros((grid * grid, 2), dtype=object)
+            width = min(2, features - first)
+            pair[:, :width] = x[sample, head, passing:, first : first + width]
+            image = [
+                [(int(a) << attributes["guard"], int(b) << attributes["guard"]) for a, b in pair[k : k + grid]]
+                for k in range(0, grid * grid, grid)
+            ]
+            spectrum = _both_axes(image, table)
+            exchanged = [
+                [
+                    tuple(_moved(part * int(gain), -attributes["gain_places"]) for part in bin_[::-1])
+                    for bin_, gain in zip(line, of_line, strict=True)
+                ]
+                for line, of_line in zip(spectrum, gains[head], strict=True)
+            ]
+            filtered = itertools.chain.from_iterable(_both_axes(exchanged, table))
+            for token, parts in enumerate(filtered, start=passing):
+                for feature, part in zip(range(first, first + width), parts[::-1], strict=False):
+                    out[sample, head, token, feature] = _moved(part, attributes["shift"])
+    return [out]
+
+
+def _met(grid: int) -> dict[int, int]:
+    """Return by its place in the table how often one transform of one line multiplies by a cosine."""
+    met: dict[int, int] = {}
+    for m in (1 << s for s in range(3, grid.bit_length())):
+        for k in (place * grid // m for place in range(1, m // 4)):
+            for place in {k, grid // 4 - k}:  # by 45 degrees one cosine serves both
+                met[place] = met.get(place, 0) + 4 * grid // m
+    return met
+
+
+Rows = list[tuple[Any, ...]]
+
+
+def _multiplied(codes: dict[int, int], bits: tuple[int, int], word: int, kind: str, by: str) -> Rows:
+    """Return the operations of products of words of `bits`, {constant: how often}, whose digits lie in `word` bits."""
+    if kind == "mul":
+        return [("mul", bits, sum(codes.values()), by)]
+    digits = [(signed_digits(code), times) for code, times in codes.items()]
+    return [
+        ("shift", (bits[0],), sum(times * sum(place > 0 for place, _ in found) for found, times in digits)),
+        ("addsub", (word, word), sum(times * max(len(found) - 1, 0) for found, times in digits)),
+        ("neg", (word,), sum(times for found, times in digits if found and all(sign < 0 for _, sign in found))),
+    ]
+
+
+def count(node, inputs, outputs):
+    """Return the operations of one sample: four transforms of g lines for each pair of features, gains, roundings."""
+    x, table, gains = inputs
+    attributes, kind = node.attributes, node.attributes["products"]
+    heads, grid, features = gains.shape[0], gains.shape[1], int(x.shape[3])
+    q, size, pairs = grid.bit_length() - 1, grid * grid, -(-features // 2)
+    names = ("bin", "pair", "product", "gained", "raised")
+    bits, pair, product, gained, raised = (node.words[name].bits for name in names)
+    lines, results, passing = (
+        heads * pairs * 4 * grid,
+        heads * features * size,
+        heads * features * attributes["passing"],
+    )
+    shift, passed = attributes["shift"], x.scale.exponents[0] + attributes["fraction"]
+    level, turned = grid // 2 - 2, (q - 3) * grid // 2 + 2  # of a line; `level` ones by 45 degrees
+    cosine_codes, gain_codes = collections.Counter[int](), collections.Counter[int]()
+    for place, times in _met(grid).items():
+        cosine_codes[int(table.codes[place])] += lines * times
+    for code in gains.codes.reshape(-1):
+        gain_codes[int(code)] += 2 * pairs
+    met = sum(times for code, times in gain_codes.items() if code or kind == "mul") * (attributes["gain_places"] > 0)
+    made = [
+        ("shift", (x.format.bits,), results * (attributes["guard"] > 0)),
+        ("addsub", (bits, bits), lines * 2 * grid * q),
+        ("addsub", (pair, pair), lines * 2 * level),
+        ("addsub", (product, product), lines * 2 * (turned - level)),
+        *_multiplied(cosine_codes, (pair, table.format.bits), product, kind, "fixed"),
+        ("addsub", (product, -table.scale.exponents[0]), lines * 2 * turned),
+        ("shift", (product,), lines * 2 * turned),
+        *_multiplied(gain_codes, (bits, gains.format.bits), gained, kind, "learned"),
+        ("addsub", (gained, max(1, attributes["gain_places"])), met),
+        ("shift", (gained,), met),
+        ("addsub", (raised, max(1, -shift)), results * (shift < 0)),
+        ("shift", (raised,), results * (shift != 0)),
+    ]
+    if passing:
+        word = node.words["passed"].bits
+        made += [
+            ("addsub", (word, max(1, -passed)), passing * (passed < 0)),
+            ("shift", (word,), passing * (passed != 0)),
+        ]
+    return rows(node, *made)
+
+
+def even(rng: np.random.Generator, shape: tuple[int, ...], lo: int, hi: int) -> np.ndarray:
+    """Return random gains [heads, g, g] in lo..hi, the same at a frequency and its negative."""
+    made = rng.integers(lo, hi + 1, shape)
+    heads, grid, _ = shape
+    for _, k, i in np.ndindex(heads, grid, grid):
+        made[:, -k % grid, -i % grid] = made[:, k, i]
+    return made
+
+
+def _telling(heads: int, grid: int, passing: int, features: int, word: Format) -> tuple[tuple[np.ndarray], ...]:
+    """Return images whose energy lies in one bin, in one patch, or at both ends of the word."""
+    k, i = np.mgrid[:grid, :grid]
+    planes = [np.full((grid, grid), word.lo), np.where((k + i) % 2, word.lo, word.hi), np.where(k + i == 0, word.hi, 0)]
+    for u, v in ((0, 1), (1, 1), (2, 3), (grid // 2, 1)):
+        wave = np.cos(2 * np.pi * (u * k + v * i) / grid + 0.3)
+        planes += [np.where(wave >= 0, word.hi, word.lo), np.rint(wave * word.hi)]
+    made = []
+    for plane in planes:
+        x = np.zeros((heads, passing + grid * grid, features), dtype=np.int64)
+        x[:, :passing], x[:, passing:] = word.hi, np.maximum(plane, word.lo).reshape(-1, 1)
+        x[:, :, 1::2] = x[:, ::-1, 1::2]  # the other feature of a pair is another image
+        made.append((x,))
+    return tuple(made)
+
+
+def cases():
+    rng = np.random.default_rng(0)
+
+    def case(
+        name, heads, grid, features, fraction, passing=1, word=BYTE, exponent=-4, guard=None, bits=None, **options
+    ):
+        lo, hi, places = options.pop("gains", (0, 100, 9))
+        products, few = options.pop("products", "mul"), options.pop("few", None)
+        x = activation("x", (heads, passing + grid * grid, features), word, Scale.of(exponent))
+        if few:  # all other tokens are 0
+            lows = tuple(word.lo if token in few else 0 for token in range(x.shape[2]))
+            x = replace(x, range=Range(lows, tuple(word.hi if low else 0 for low in lows), 2))
+        else:
+            options["extra"] = _telling(heads, grid, passing, features, word)
+        gains = constant("gains", even(rng, (heads, grid, grid), lo, hi), scale=Scale.of(-places))
+        found = defaults(grid, x.range.bound, hi * 2.0**-places, gains.format.bits, fraction, exponent)
+        guard, bits = found[0] if guard is None else guard, bits or found[1]
+        table = constant("cosines", cosines(grid, bits), scale=Scale.of(-bits))
+        attributes = {"fraction": fraction, "guard": guard, "passing": passing, "products": products}
+        return Case(name, (x, table, gains), attributes, **options)
+
+    few = Format(3)
+    yield case("exhaustive-4", 1, 4, 1, 3, 1, few, -2, 0, few=(0, 6), exhaustive=True)
+    yield case("exhaustive-8", 1, 8, 1, 3, 0, few, -2, 1, 6, few=(3, 57), exhaustive=True)
+    yield case("exhaustive-8-coarse", 1, 8, 2, -1, 0, Format(2), 1, 0, 3, few=(9, 42), exhaustive=True)
+    yield case("of-4", 2, 4, 3, 4)
+    yield case("of-8", 1, 8, 2, 4)
+    yield case("of-16", 1, 16, 1, 3, 0)
+    yield case("shift", 2, 8, 2, 5, products="shift", gains=(-20, 100, 7))
+    yield case("shift-16", 1, 16, 2, 4, 0, products="shift")
+    yield case("unsigned", 1, 8, 2, 6, 2, Format(6, False), -3)
+    yield case("gains-of-1", 1, 8, 2, 4, guard=2, bits=9, gains=(-1, 1, 0))
+    yield case("past-2**24", 1, 8, 2, 10, 1, Format(20), -10, 4, 12)
+    yield case("past-2**53", 1, 4, 2, 10, 1, Format(24), -10, 8, 16, gains=(0, 2**20, 20))
+
+
+OP = Op(
+    name="filterbank",
+    summary="filter each head's image of patches in the frequency domain, by fixed-point transforms of radix 2",
+    attributes=(
+        FRACTION,
+        Attribute("guard", "int", "G: bits that the transforms have behind the codes"),
+        Attribute("passing", "int", "tokens in front of the patches that pass through"),
+        Attribute("products", "str", "products with constants, or shifts and additions", "mul", PRODUCTS),
+        Attribute("gain_places", "int", "B: the gains lie on 2^-B", derived=True),
+        Attribute("shift", "int", "h: places between a code behind the transforms and its result", derived=True),
+    ),
+    inputs=("x", "cosines", "gains"),
+    primitives=frozenset({"addsub", "shift", "mul", "neg"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+    cases=cases,
+    derive=derive,
+    integer_body=True,
+)
