@@ -8,6 +8,8 @@ A *code* is a stored integer; its real value is `code * 2**exponent`, with the e
 from __future__ import annotations
 
 import enum
+import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -115,6 +117,19 @@ def _power(exponent: int) -> Fraction:
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
 
 
+def _parts(step: Fraction | float) -> tuple[int, Fraction | int]:
+    """Return exponent and factor, at least 1 and less than 2, of a step."""
+    if isinstance(step, float) and 0 < step < math.inf:
+        mantissa, exponent = math.frexp(step)
+        return exponent - 1, 1 if mantissa == 0.5 else Fraction(2 * mantissa)
+    exact = Fraction(step)
+    if exact <= 0:
+        raise FormatError(f"a scale must be positive, not {float(exact)!r}")
+    exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
+    exponent -= exact < _power(exponent)
+    return exponent, exact / _power(exponent)
+
+
 @dataclass(frozen=True)
 class Scale:
     """The grid of a tensor: real value = code * factor * 2**exponent.
@@ -131,8 +146,8 @@ class Scale:
     factors: tuple[Fraction, ...] = ()
 
     def __post_init__(self) -> None:
-        exponents = tuple(int(e) for e in self.exponents)
-        factors = tuple(Fraction(f) for f in self.factors)
+        exponents = tuple(map(int, self.exponents))
+        factors = tuple(map(Fraction, self.factors))
         axis = self.axis
         if factors and len(factors) != len(exponents):
             raise FormatError(
@@ -161,16 +176,9 @@ class Scale:
 
         A float is taken as the dyadic rational that it is. Raises `FormatError` for a step that is not positive.
         """
-        exponents, factors = [], []
-        for given in steps:
-            step = Fraction(given)
-            if step <= 0:
-                raise FormatError(f"a scale must be positive, not {float(step)!r}")
-            exponent = step.numerator.bit_length() - step.denominator.bit_length()
-            exponent -= step < _power(exponent)
-            exponents.append(exponent)
-            factors.append(step / _power(exponent))
-        return cls(tuple(exponents), axis, tuple(factors))
+        parts = [_parts(step) for step in steps]
+        factors = tuple(factor for _, factor in parts)
+        return cls(tuple(exponent for exponent, _ in parts), axis, factors if any(f != 1 for f in factors) else ())
 
     @property
     def exponent(self) -> int:
@@ -248,12 +256,12 @@ class Range:
     axis: int | None = None
 
     def __post_init__(self) -> None:
-        lo, hi = tuple(int(v) for v in self.lo), tuple(int(v) for v in self.hi)
+        lo, hi = tuple(map(int, self.lo)), tuple(map(int, self.hi))
         if len(lo) != len(hi) or not lo or (self.axis is None and len(lo) != 1):
             raise RangeError(
                 f"a range needs as many lower as upper bounds, one for each index, not {len(lo)} and {len(hi)}"
             )
-        if any(a > b for a, b in zip(lo, hi, strict=True)):
+        if any(map(operator.gt, lo, hi)):
             raise RangeError("a range must have lo <= hi")
         object.__setattr__(self, "lo", lo)
         object.__setattr__(self, "hi", hi)

@@ -7,6 +7,7 @@ lies on that grid; else the Add stays an op of its own.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +51,7 @@ def own_bias(lowering: Lowering, node: FileNode, k: int, scale: Scale, outputs: 
         return None
     if value.size not in (1, outputs) or value.shape[-1:] not in ((), (1,), (outputs,)):
         raise ShapeError(f"the bias `{node.inputs[k]}` must have the shape ({outputs},), not {value.shape}")
-    return _fitted(lowering, node, k, np.array(scale.steps_along(outputs), dtype=object))
+    return _fitted(lowering, node, k, scale, (outputs,))
 
 
 def following_bias(
@@ -72,21 +73,22 @@ def following_bias(
         _, along = along_axis(lowering.array(add, k, "the bias"), shape, "the bias")
         if along not in (-1, axis):
             return None, output
-        view = [-1 if i == axis else 1 for i in range(len(shape))]
-        steps = np.array(scale.steps_along(shape[axis]), dtype=object).reshape(view)
-        bias = _fitted(lowering, add, k, steps)
+        view = tuple(shape[axis] if i == axis else 1 for i in range(len(shape)))
+        bias = _fitted(lowering, add, k, scale, view)
     except (FormatError, ShapeError):
         return None, output
     lowering.done.add(add)
     return bias, add.outputs[0]
 
 
-def _fitted(lowering: Lowering, node: FileNode, k: int, steps: np.ndarray) -> Bias:
-    """Return the bias of constant input `k` for an accumulator of `steps`."""
-    name = node.inputs[k]
+def _fitted(lowering: Lowering, node: FileNode, k: int, scale: Scale, view: tuple[int, ...]) -> Bias:
+    """Return the bias of constant input `k` for an accumulator of `scale`, whose outputs have the shape `view`."""
+    name, outputs = node.inputs[k], math.prod(view)
     if lowering.strict:
-        exponents = np.array([Scale.of_steps([step]).exponent for step in steps.reshape(-1)], dtype=np.int64)
-        return Bias(name, lowering.on_grid(node, k, exponents.reshape(steps.shape), "the bias").reshape(-1))
+        powers = Scale(scale.powers, scale.axis)
+        exponents = np.array(powers.along(outputs), dtype=np.int64)
+        return Bias(name, lowering.on_grid(node, k, exponents.reshape(view), "the bias").reshape(-1))
+    steps = np.array(scale.steps_along(outputs), dtype=object).reshape(view)
     value = lowering.value(node, k)
     values = value.exact_values() if isinstance(value, Grid) else fractions(lowering.array(node, k, "the bias"))
     codes, error = rounded_to(values, steps)

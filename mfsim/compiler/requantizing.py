@@ -30,8 +30,7 @@ def requantized(lowering: Lowering, node: FileNode, x: Tensor, quantizer: Quanti
     The last node writes the value `output` of the file, or an inner name where that is None.
     """
     scale, zero_point = quantizer.scale_for(x.shape), quantizer.one_zero_point
-    ratios, axis = scale_ratios(x, scale)
-    shifts = [shift_of(ratio) for ratio in ratios]
+    shifts, axis = _shifts(x, scale)
     lo, hi = quantizer.limits
     if quantizer.added_before and _moves_ties(quantizer.rounding, zero_point):
         places = [shift for shift in shifts if shift is not None]
@@ -109,10 +108,9 @@ def rescaled(
     narrow: int = 0,
 ) -> str:
     """Return x rounded to another scale and saturated to `word`, or in a word that holds every result."""
-    ratios, axis = scale_ratios(x, scale)
-    shifts = [shift_of(ratio) for ratio in ratios]
+    shifts, axis = _shifts(x, scale)
     if word is None:
-        word = _word_of(x, ratios, axis)
+        word = _word_of(x, _ratios(x, scale), axis)
     attributes: dict[str, object] = {
         "axis": axis,
         "bits": word.bits,
@@ -134,17 +132,31 @@ def rescaled(
     return made
 
 
-def scale_ratios(x: Tensor, scale: Scale) -> tuple[list[Fraction], int]:
-    """Return scale(x) / `scale`, one or one for each index of an axis, and that axis or -1."""
+def _shifts(x: Tensor, scale: Scale) -> tuple[list[int | None], int]:
+    """Return s where scale(x) / `scale` is 2**-s, None where it is no power of two, and the axis of the scales or -1."""
+    axis, size = _common_axis(x, scale)
+    if x.scale.factors or scale.factors:
+        return [_shift_of(ratio) for ratio in _ratios(x, scale)], axis
+    pairs = zip(x.scale.along(size), scale.along(size), strict=True)
+    return [want - have for have, want in pairs], axis
+
+
+def _ratios(x: Tensor, scale: Scale) -> list[Fraction]:
+    """Return scale(x) / `scale`, one or one for each index of an axis."""
+    _, size = _common_axis(x, scale)
+    pairs = zip(x.scale.steps_along(size), scale.steps_along(size), strict=True)
+    return [have / want for have, want in pairs]
+
+
+def _common_axis(x: Tensor, scale: Scale) -> tuple[int, int]:
+    """Return the axis along which one of the scales varies, or -1, and its size."""
     axis = scale.axis if scale.axis is not None else x.scale.axis
     if None not in (scale.axis, x.scale.axis) and scale.axis != x.scale.axis:
         raise FormatError(f"a scale along axis {x.scale.axis} cannot be requantized to one along axis {scale.axis}")
-    size = 1 if axis is None else x.shape[axis]
-    pairs = zip(x.scale.steps_along(size), scale.steps_along(size), strict=True)
-    return [have / want for have, want in pairs], -1 if axis is None else axis
+    return (-1, 1) if axis is None else (axis, x.shape[axis])
 
 
-def shift_of(ratio: Fraction) -> int | None:
+def _shift_of(ratio: Fraction) -> int | None:
     """Return s for a ratio of 2**-s, None for any other."""
     scale = Scale.of_steps([ratio])
     return None if scale.factors else -scale.exponent

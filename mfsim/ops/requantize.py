@@ -73,14 +73,26 @@ def _rounded_bounds(x, attributes) -> tuple[list[tuple[int, int]], int | None]:
         shifts = shifts * len(los)
     else:
         (los, his), out_axis = x.range.along(axis, x.shape[axis]), axis
-    ends = [
-        [
-            rounded(Fraction(v) / Fraction(2) ** shift, attributes["rounding"])
-            for v, shift in zip(end, shifts, strict=True)
-        ]
-        for end in (los, his)
-    ]
+    ends = (_rounded_shifts(end, shifts, attributes["rounding"]) for end in (los, his))
     return list(zip(*ends, strict=True)), out_axis
+
+
+def _rounded_shifts(values, shifts, rounding) -> list[int]:
+    """Return each of `values`, which fit int64, divided by 2**shift and rounded: `rounded` without rational numbers."""
+    exact = min(shifts) >= 0  # else a shift to the left may lead past int64
+    codes, places = (np.array(part, dtype=np.int64 if exact else object) for part in (values, shifts))
+    right = np.maximum(places, 0)
+    floor = codes >> right
+    rest, half = codes - (floor << right), (1 << right) >> 1
+    up = {
+        "floor": lambda: 0,
+        "ceil": lambda: rest > 0,
+        "toward_zero": lambda: (rest > 0) & (codes < 0),
+        "half_even": lambda: (rest > half) | ((rest == half) & (half > 0) & (floor & 1 == 1)),
+        "half_up": lambda: (rest >= half) & (half > 0),
+        "half_away": lambda: (rest > half) | ((rest == half) & (half > 0) & (codes > 0)),
+    }[rounding]()
+    return ((floor + up) << (right - places)).tolist()
 
 
 def _check_adder(x, attributes) -> None:
@@ -182,5 +194,6 @@ OP = Op(
     reference=reference,
     count=count,
     cases=cases,
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     derive=derive,
 )

@@ -62,7 +62,7 @@ def test_metadata(mode, rounding):
     model = file.model(file.node("Relu", file.quant("x", -4, rounding_mode=mode)))
     metadata = dict(compile_model(model).metadata)
     assert len(metadata.pop("source")) == 64
-    assert metadata == {"format": "1", "input.x.rounding": rounding}
+    assert metadata == {"format": "2", "input.x.rounding": rounding}
 
 
 def test_rounding_of_the_input():
