@@ -10,7 +10,9 @@ import functools
 import numpy as np
 
 from mfsim.derived import dct, dft, norms, softmax, tanh_l1
+from mfsim.derived import filterbank as filterbanks
 from mfsim.formats import Format, Scale
+from mfsim.ops.filterbank import even
 from mfsim.ops.shift_matmul import powers
 
 NARROW = 10
@@ -113,6 +115,24 @@ def transform_of(derived, codes, **options):
     return made
 
 
+@rows
+def filterbank(make, x, pool):
+    """Return a filterbank over a grid of 4 x 4, or of 8 x 8, of all codes."""
+    if x.sample_size % 16:
+        return None
+    grid = 8 if x.sample_size % 64 == 0 and make.rng.random() < 0.5 else 4
+    features = x.sample_size // grid**2
+    heads = make.one(1, features)
+    image = make.builder.node("reshape", [x.name], {"shape": (heads, grid * grid, features // heads)})
+    fraction, places = make.int(0, 5), make.int(0, 8)
+    gains = even(make.rng, (heads, grid, grid), -9, 60)
+    most = 60 * 2.0**-places
+    guard, bits = filterbanks.defaults(grid, x.range.bound, most, 7, fraction, x.scale.exponent)
+    constants = [constant(make, dft.cosines(grid, bits), None, -bits), constant(make, gains, None, -places)]
+    attributes = {"fraction": fraction, "guard": guard, "passing": 0, "products": make.one("mul", "shift")}
+    return [image, *constants], attributes
+
+
 def aligned_weights(make, x, shape, axis):
     """Return weights on one scale and perhaps a bias on the finer of theirs and that of x."""
     exponent = make.int(-8, 0)
@@ -167,6 +187,7 @@ FUNCTIONS = {
     "dct": transform_of(dct, dct.multipliers, products=("mul", "shift")),
     "dft_magnitude": transform_of(dft, dft.cosines),
     "embedding": embedding,
+    "filterbank": filterbank,
     "gram": gram,
     "layer_norm": norm_of(True, False),
     "layer_norm_recip": norm_of(True, True),
