@@ -18,7 +18,6 @@ from tests.quant.decoders import LETTERS, TOKENS, small_decoder, text_ids
 from tests.quant.token_networks import quantized, small_vit
 
 
-
 @pytest.fixture(scope="module")
 def network():
     return small_decoder(attention="qvv3")

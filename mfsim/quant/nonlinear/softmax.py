@@ -54,7 +54,8 @@ class QuantNormaliser(QuantNonlinear):
         self.y_scale.clamp_(2.0**-MOST_FRACTION, 0.5)
         super().derive()
         if self.causal:
-            self.set_constant("mask_codes", causal_mask("a causal normaliser", (self.length, self.length)).int().tolist())
+            mask = causal_mask("a causal normaliser", (self.length, self.length))
+            self.set_constant("mask_codes", mask.int().tolist())
 
     def forward(self, x: torch.Tensor, seen: torch.Tensor | None = None) -> torch.Tensor:
         """Return the weights; `seen`, 0 and 1 that broadcast against x, takes the place of the causal mask."""
