@@ -117,11 +117,11 @@ def _power(exponent: int) -> Fraction:
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
 
 
-def _parts(step: Fraction | float) -> tuple[int, Fraction | int]:
+def _parts(step: Fraction | float) -> tuple[int, Fraction]:
     """Return exponent and factor, at least 1 and less than 2, of a step."""
     if isinstance(step, float) and 0 < step < math.inf:
         mantissa, exponent = math.frexp(step)
-        return exponent - 1, 1 if mantissa == 0.5 else Fraction(2 * mantissa)
+        return exponent - 1, Fraction(2 * mantissa)
     exact = Fraction(step)
     if exact <= 0:
         raise FormatError(f"a scale must be positive, not {float(exact)!r}")

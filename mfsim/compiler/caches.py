@@ -22,7 +22,8 @@ def caches_of(
     model: onnx.ModelProto, inputs: Sequence[str], outputs: Sequence[str], tensors: Mapping[str, Tensor]
 ) -> dict[str, str]:
     """Return what the metadata of a program says of its caches; a `ModelError` names what does not fit."""
-    stated = {entry.key: entry.value for entry in model.metadata_props}
+    keys = (PREFIX + CACHE, PREFIX + POSITION)
+    stated = {entry.key: entry.value for entry in model.metadata_props if entry.key.startswith(keys)}
     caches = {
         key.removeprefix(PREFIX + CACHE): row for key, row in sorted(stated.items()) if key.startswith(PREFIX + CACHE)
     }

@@ -111,6 +111,8 @@ def scale_of(exponents: np.ndarray, factors: np.ndarray | None = None) -> Scale:
     """Return the scale of arrays of exponents and factors: of one axis at most."""
     if exponents.size == 0:
         return Scale()
+    if factors is None and (not any(exponents.strides) or (exponents == exponents.flat[0]).all()):
+        return Scale.of(int(exponents.flat[0]))
     steps = np.ldexp(np.ones(exponents.shape) if factors is None else factors, exponents)
     if (steps == steps.flat[0]).all():
         return Scale.of_steps([float(steps.flat[0])])

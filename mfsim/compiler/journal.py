@@ -7,7 +7,7 @@ noted, a step finds what it found last time unless an earlier step has put in so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping, MutableSet
+from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping, MutableSet, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -56,6 +56,18 @@ class Record:
     result: Any
 
 
+def joined(records: Sequence[Record]) -> Record:
+    """Return what steps in a row did, as if they were one, but without the result."""
+    written: dict[str, dict[Any, Any]] = {}
+    for record in records:
+        for name, entries in record.written.items():
+            written.setdefault(name, {}).update(entries)
+    inputs, nodes, notes = (
+        tuple(thing for record in records for thing in getattr(record, name)) for name in ("inputs", "nodes", "notes")
+    )
+    return Record(frozenset(), written, inputs, nodes, notes, None)
+
+
 class Journal:
     """Notes what the steps of one lowering read and write; its mappings and sets are replaced by watched ones."""
 
@@ -102,12 +114,19 @@ class Journal:
         return Record(frozenset(self.reads), written, inputs, nodes, notes, result), changed
 
     def repeat(self, record: Record) -> None:
-        """Do what a step did, without it."""
+        """Do what a step did, or several, without running them."""
         for name, entries in record.written.items():
             self.contents[name].update(entries)
         for things, added in zip(self._lists(), (record.inputs, record.nodes, record.notes), strict=True):
             if added:
                 things.extend(added)
+
+    def leave(self) -> None:
+        """Give the lowering its own mappings and sets back, with what is in them now."""
+        for owner, names in ((self._lowering, PLACES), (self._lowering.builder, BUILT)):
+            for name in names:
+                mapping = not isinstance(getattr(owner, name), MutableSet)
+                setattr(owner, name, self.contents[name] if mapping else set(self.contents[name]))
 
     def _lists(self) -> tuple[list[Any], ...]:
         return self._lowering.builder.inputs, self._lowering.builder.nodes, self._lowering.notes

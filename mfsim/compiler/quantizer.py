@@ -84,9 +84,9 @@ class Quantizer:
         return np.asarray(np.ldexp(factors, self.exponents))
 
     def spread(self, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """Return exponents, factors or zero points broadcast to `shape`; a `FormatError` if they do not suit it."""
+        """Return exponents, factors or zero points as a view of `shape`; a `FormatError` if they do not suit it."""
         try:
-            return np.array(np.broadcast_to(values, shape))
+            return np.broadcast_to(values, shape)
         except ValueError as error:
             raise FormatError(f"a scale of shape {values.shape} does not suit values of shape {shape}") from error
 

@@ -9,17 +9,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import onnx
 
 from mfsim.compiler.checks import check_constant, check_domains, check_numbers
 from mfsim.compiler.digest import ModelDigest
 from mfsim.compiler.graph import array_of, graph_of
-from mfsim.compiler.journal import Journal, Key, Record, same
+from mfsim.compiler.journal import Journal, Key, Record, joined, same
 from mfsim.compiler.lowering import Lowering
 from mfsim.compiler.steps import program_of, steps_of
 from mfsim.program import Program
+
+BLOCK = 16
+"""Steps in a row of which nothing is looked at if none of them has to run again."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """The records of all steps, and those of blocks of them."""
+
+    records: list[Record]
+    blocks: list[Record]
 
 
 class Recompiler:
@@ -42,7 +53,7 @@ class Recompiler:
         self._places = {tensor.name: tensor for tensor in model.graph.initializer}
         self._digest = ModelDigest(model)
         self._steps = steps_of(graph)
-        self._records: list[Record] = []
+        self._known: _Known | None = None
         self._readers: defaultdict[Key, set[int]] = defaultdict(set)
         self._changed: set[str] = set()
 
@@ -66,24 +77,37 @@ class Recompiler:
         """Return the program of the model as it is; errors are those of `compile_model`."""
         lowering = Lowering(self._graph)
         journal = Journal(lowering)
-        known: list[Record | None] = [*self._records] or [None] * len(self._steps)
+        known, self._known = self._known, None  # after an error nothing is kept
         stale = {k for name in self._changed for k in self._readers["values", name]}
-        self._records, records = [], list[Record]()  # after an error nothing is kept
         self._changed.clear()
-        for number, (step, old) in enumerate(zip(self._steps, known, strict=True)):
-            if old is not None and number not in stale:
-                journal.repeat(old)
-                records.append(old)
+        records: list[Record] = []
+        blocks: list[Record] = []
+        for number in range(0, len(self._steps), BLOCK):
+            block = range(number, min(number + BLOCK, len(self._steps)))
+            if known is not None and stale.isdisjoint(block):
+                records += known.records[number : block.stop]
+                blocks.append(known.blocks[number // BLOCK])
+                journal.repeat(blocks[-1])
                 continue
-            record, changed = journal.run(step, old)
-            for key in changed:
-                stale |= self._readers[key]
-            before: frozenset[Key] = frozenset() if old is None else old.reads
-            for key in record.reads - before:
-                self._readers[key].add(number)
-            for key in before - record.reads:
-                self._readers[key].discard(number)
-            records.append(record)
+            for k in block:
+                old = None if known is None else known.records[k]
+                if old is None or k in stale:
+                    record, changed = journal.run(self._steps[k], old)
+                    stale.update(*(self._readers[key] for key in changed))
+                    self._note(k, record.reads, frozenset() if old is None else old.reads)
+                else:
+                    record = old
+                    journal.repeat(record)
+                records.append(record)
+            blocks.append(joined(records[number:]))
+        journal.leave()
         program = program_of(lowering, self._model, self._digest.text(), [record.result for record in records])
-        self._records = records
+        self._known = _Known(records, blocks)
         return program
+
+    def _note(self, number: int, reads: frozenset[Key], before: frozenset[Key]) -> None:
+        """Keep which steps read a key, for a step that reads other ones than before."""
+        for key in reads - before:
+            self._readers[key].add(number)
+        for key in before - reads:
+            self._readers[key].discard(number)

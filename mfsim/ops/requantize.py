@@ -77,7 +77,7 @@ def _rounded_bounds(x, attributes) -> tuple[list[tuple[int, int]], int | None]:
     return list(zip(*ends, strict=True)), out_axis
 
 
-def _rounded_shifts(values, shifts, rounding) -> list[int]:
+def _rounded_shifts(values, shifts, rounding):
     """Return each of `values`, which fit int64, divided by 2**shift and rounded: `rounded` without rational numbers."""
     exact = min(shifts) >= 0  # else a shift to the left may lead past int64
     codes, places = (np.array(part, dtype=np.int64 if exact else object) for part in (values, shifts))
