@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from mfsim import ops
+from mfsim.kernels.fits import Fit
 from mfsim.kernels.operands import Operand
 from mfsim.program import Node, Program, Tensor
 
-Run = Callable[..., int | None]
+Run = Callable[[Sequence[np.ndarray], Mapping[str, Any], Sequence[np.ndarray]], int | None]
 """`run(inputs, attributes, outputs)` fills the outputs and may return how many codes did not fit."""
+
+FITTING: frozenset[str] = frozenset()
+"""Ops whose fast form can fit its sums into a word before it writes them."""
+ANY_WORD = frozenset({"pad", "slice", "transpose"})
+"""Ops whose plain form moves codes of any integer type."""
 
 
 def operand_of(tensor: Tensor) -> Operand:
@@ -19,27 +28,52 @@ def operand_of(tensor: Tensor) -> Operand:
     return Operand(tensor.range.low, tensor.range.high, shape, tensor.codes)
 
 
-def fast_form(program: Program, node: Node) -> Run | None:
-    """Return the fast form of a node, or None if its op, or its words, have none.
+def form_of(
+    op: str,
+    inputs: Sequence[Operand],
+    outputs: Sequence[Operand],
+    attributes: Mapping[str, Any],
+    after: Fit | None = None,
+) -> Run | None:
+    """Return the fast form for these operands, or None if the op, or such words, have none.
 
-    It takes codes, in C order, of any integer type that holds them; constants as int64.
+    It takes codes, in C order, of any integer type that holds them; constants as int64. With `after`, one rule for each
+    channel of the product, its sums are fitted before they are written.
     """
-    if "fast" not in ops.get(node.op).realisations:
+    if "fast" not in ops.get(op).realisations:
         return None
+    prepare = importlib.import_module(f"mfsim.kernels.fast_{op}").prepare
+    run: Run | None = prepare(inputs, outputs, attributes, after) if after else prepare(inputs, outputs, attributes)
+    return run
+
+
+def fast_form(program: Program, node: Node) -> Run | None:
+    """Return the fast form of a node; see `form_of`."""
     inputs, outputs = (
         [operand_of(t) for t in tensors] for tensors in (program.inputs_of(node), program.outputs_of(node))
     )
-    module = importlib.import_module(f"mfsim.kernels.fast_{node.op}")
-    run: Run | None = module.prepare(inputs, outputs, node.attributes)
+    return form_of(node.op, inputs, outputs, node.attributes)
+
+
+def plain_form(op: str) -> Run:
+    """Return the plain form of an op, which takes and fills int64 codes."""
+    run: Run = importlib.import_module(f"mfsim.kernels.{op}").run
     return run
 
 
-def plain_form(node: Node) -> Run:
-    """Return the plain form of a node, which takes and fills int64 codes."""
-    run: Run = importlib.import_module(f"mfsim.kernels.{node.op}").run
-    return run
+def any_word(op: str) -> Run:
+    """Return the plain form of an op for codes of any integer type: through int64 where it moves more than codes."""
+    run = plain_form(op)
+    if op in ANY_WORD:
+        return run
 
+    def widened(
+        inputs: Sequence[np.ndarray], attributes: Mapping[str, Any], outputs: Sequence[np.ndarray]
+    ) -> int | None:
+        wide = [np.empty(y.shape, np.int64) for y in outputs]
+        events = run([x.astype(np.int64, copy=False) for x in inputs], attributes, wide)
+        for y, codes in zip(outputs, wide, strict=True):
+            y[...] = codes
+        return events
 
-def kernel_of(program: Program, node: Node, kernels: str) -> Run:
-    """Return the form of a node that `kernels`, `fast` or `plain`, asks for; `fast` where it has one."""
-    return (fast_form(program, node) if kernels == "fast" else None) or plain_form(node)
+    return widened

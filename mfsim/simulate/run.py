@@ -1,15 +1,15 @@
 """`simulate`: a program on a batch of codes, in chunks, on several threads, in bounded memory.
 
 Chunks never meet: each runs the whole program on its own samples, so the codes do not depend on how
-a batch is cut or how many threads there are. A buffer is let go after its last use; what is asked for is
-copied out where it appears. Memory is that of the chunks in work, and of the results.
+a batch is cut or how many threads there are. What is asked for is copied out where it appears. Memory is that of the
+chunks in work, and of the results.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ from mfsim.errors import DataError, UnsupportedOpError, did_you_mean
 from mfsim.kernels import host
 from mfsim.program import Program
 from mfsim.rtl_models.vectors import VectorWriter
-from mfsim.simulate.forms import kernel_of
+from mfsim.simulate.executor import Executor
 from mfsim.simulate.inputs import Inputs, by_name, check_codes
 
 KERNELS = ("fast", "plain")
@@ -60,7 +60,7 @@ def simulate(
     program: Program,
     inputs: Inputs,
     *,
-    batch_size: int = 64,
+    batch_size: int | None = None,
     threads: int | None = None,
     observe: bool = False,
     keep: Collection[str] = (),
@@ -75,7 +75,7 @@ def simulate(
     program : Program
     inputs : integer array [batch, ...] for a program of one input, or a dict of them by name
         Codes in the proved range of each input; `quantize_input` makes them. The batch may be empty.
-    batch_size : samples of one chunk, at least 1
+    batch_size : samples of one chunk, at least 1; by default as many as stay in a core's cache
     threads : chunks in work at a time, at least 1; the number of usable cores by default
     observe : whether to find the least and greatest code of every activation
     keep : names of activations whose codes are returned in `kept`
@@ -93,8 +93,8 @@ def simulate(
     DataError, ShapeError
         If inputs, options or names do not suit the program.
     """
-    for name, value in (("batch_size", batch_size), ("threads", 1 if threads is None else threads)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    for name, value in (("batch_size", batch_size), ("threads", threads)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
             raise DataError(f"`{name}` must be an integer of at least 1, not {value!r}")
     if kernels not in KERNELS:
         raise DataError(f"`kernels` must be one of {', '.join(KERNELS)}, not {kernels!r}")
@@ -113,9 +113,10 @@ def simulate(
         host.best(("portable",))
     except ValueError as error:
         raise UnsupportedOpError(str(error)) from None
-    executor = _Executor(program, kernels)
+    activations = [name for name, tensor in program.tensors.items() if not tensor.is_constant]
+    executor = Executor(program, kernels, activations if observe or trace is not None else keep)
     observed: dict[str, tuple[int, int]] = {}
-    overflows = dict.fromkeys(executor.overflowing(arrays), 0)
+    overflows = dict.fromkeys(executor.overflowing(), 0)
     with contextlib.ExitStack() as stack:
         writer = stack.enter_context(VectorWriter(trace, program, samples)) if trace is not None else None
 
@@ -128,15 +129,13 @@ def simulate(
                 if observe and codes.size:
                     seen[name] = int(codes.min()), int(codes.max())
                 if writer is not None:
-                    writer.put(name, start, codes)
+                    writer.put(name, start, codes.astype(np.int64))
 
-            stop = min(start + batch_size, samples)
+            stop = min(start + size, samples)
             return stop - start, executor.run({k: a[start:stop] for k, a in arrays.items()}, visit), seen
 
-        done = 0
-        found = stack.enter_context(
-            contextlib.closing(_mapped(chunk, range(0, samples, batch_size), threads or _cores()))
-        )
+        done, size = 0, batch_size or _chunk(samples, executor.samples, threads or _cores())
+        found = stack.enter_context(contextlib.closing(_mapped(chunk, range(0, samples, size), threads or _cores())))
         for count, events, seen in found:
             done += count
             for name, number in events.items():
@@ -164,45 +163,11 @@ def _mapped(function: Callable[[int], _Found], starts: range, threads: int) -> G
         yield from pool.map(function, starts)
 
 
+def _chunk(samples: int, most: int, threads: int) -> int:
+    """Return how many samples a chunk has: as many as fit, but some chunks for each thread, all about as long."""
+    chunks = max(-(-samples // most), 1)
+    return max(-(-samples // (-(-chunks // threads) * threads)), 1)
+
+
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class _Executor:
-    """The kernels of a program, its constants, and after which node each buffer is let go."""
-
-    def __init__(self, program: Program, kernels: str) -> None:
-        self.program = program
-        # Writable copies: kernels are compiled for one kind of array.
-        self.constants = {
-            name: np.array(tensor.codes) for name, tensor in program.tensors.items() if tensor.is_constant
-        }
-        self.kernels = [kernel_of(program, node, kernels) for node in program.nodes]
-        last = {name: k for k, node in enumerate(program.nodes) for name in (*node.outputs, *node.inputs)}
-        self.released: list[list[str]] = [[] for _ in program.nodes]
-        for name, k in last.items():
-            if name not in self.constants:
-                self.released[k].append(name)
-
-    def run(self, inputs: Mapping[str, np.ndarray], visit: Callable[[str, np.ndarray], None]) -> dict[str, int]:
-        """Run one chunk, show every activation to `visit`, and return the overflow events by node."""
-        batch = len(next(iter(inputs.values()))) if inputs else 0
-        buffers = self.constants | {name: np.ascontiguousarray(codes, dtype=np.int64) for name, codes in inputs.items()}
-        for name in inputs:
-            visit(name, buffers[name])
-        events = {}
-        for node, kernel, released in zip(self.program.nodes, self.kernels, self.released, strict=True):
-            outputs = [np.empty((batch, *tensor.shape[1:]), np.int64) for tensor in self.program.outputs_of(node)]
-            number = kernel([buffers[name] for name in node.inputs], node.attributes, outputs)
-            if number is not None:
-                events[node.name] = int(number)
-            for name, codes in zip(node.outputs, outputs, strict=True):
-                visit(name, codes)
-                buffers[name] = codes
-            for name in released:
-                del buffers[name]
-        return events
-
-    def overflowing(self, inputs: Mapping[str, np.ndarray]) -> list[str]:
-        """Return the nodes that can overflow, found by running an empty batch."""
-        return list(self.run({name: codes[:0] for name, codes in inputs.items()}, lambda name, codes: None))

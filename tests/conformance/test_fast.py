@@ -71,6 +71,6 @@ def test_fast(op, case, level, monkeypatch):
         for tensor, output, codes in zip(program.outputs_of(node), outputs, expected, strict=True):
             assert_bit_equal(output.astype(np.int64), codes[:count], f"{tensor.name} at {level}, {count} samples")
         plain = [np.empty((count, *t.shape[1:]), np.int64) for t in program.outputs_of(node)]
-        assert events == plain_form(node)([a.astype(np.int64) for a in inputs], node.attributes, plain)
+        assert events == plain_form(node.op)([a.astype(np.int64) for a in inputs], node.attributes, plain)
         for array, kept in zip(inputs, before, strict=True):
             assert_bit_equal(array, kept, "an input, which must stay as it was")

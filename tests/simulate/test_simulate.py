@@ -16,7 +16,7 @@ from mfsim.errors import DataError, UnsupportedOpError
 from mfsim.formats import Format, Scale
 from mfsim.reference import run_reference
 from mfsim.simulate import simulate
-from mfsim.simulate.forms import kernel_of
+from mfsim.simulate.plan import Plan
 from tests.bits import assert_bit_equal
 from tests.programs import random_codes, random_program, with_all_outputs
 
@@ -242,10 +242,10 @@ def test_plain_kernels_are_taken_where_they_are_asked_for():
     builder = ProgramBuilder()
     x = builder.node("wht", [builder.input("x", (2, 4), Format(4))], {})
     transformed = builder.finish([builder.node("flatten", [x], {})])
-    wht, flatten = transformed.nodes
-    assert kernel_of(transformed, wht, "plain").__module__ == "mfsim.kernels.wht"
-    assert kernel_of(transformed, wht, "fast").__module__ == "mfsim.kernels.fast_wht"
-    assert kernel_of(transformed, flatten, "fast").__module__ == "mfsim.kernels.flatten"
+    forms = {
+        kernels: [step.run.__module__ for step in Plan(transformed, kernels).steps] for kernels in ("plain", "fast")
+    }
+    assert forms == {"plain": ["mfsim.kernels.wht", "mfsim.kernels.flatten"], "fast": ["mfsim.kernels.fast_wht"]}
     program = small().finish(["x"])
     with pytest.raises(DataError) as error:
         simulate(program, np.zeros((1, 2, 3), np.int64), kernels="quick")

@@ -1,0 +1,126 @@
+"""`Executor`: a plan run chunk by chunk, each thread in a block of memory of its own that is made once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mfsim.kernels.int8_product import aligned
+from mfsim.program import Program
+from mfsim.simulate.forms import Run
+from mfsim.simulate.plan import Plan, View
+
+CACHE = 1 << 20
+"""Bytes of buffers that a chunk shall have: about what stays in a core's second cache beside weights."""
+MOST_SAMPLES = 256
+
+Visit = Callable[[str, np.ndarray], None]
+
+
+_Shown = list[tuple[str, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class _Call:
+    run: Run
+    inputs: list[np.ndarray]
+    attributes: Mapping[str, Any]
+    outputs: list[np.ndarray]
+    counts: tuple[str, ...]
+    shown: _Shown
+
+
+_Bound = tuple[dict[str, tuple[np.ndarray, _Shown]], list[_Call]]
+"""For a chunk of some size: by input where its codes go and what is shown of it, and the calls."""
+
+
+class Executor:
+    """A program ready to run: its kernels prepared, its weights packed.
+
+    Parameters
+    ----------
+    program : Program
+    kernels : "fast" or "plain"
+    seen : names of activations that are shown, besides the outputs
+
+    Attributes
+    ----------
+    samples : how many samples of a chunk fit the cache.
+    """
+
+    def __init__(self, program: Program, kernels: str = "fast", seen: Collection[str] = ()) -> None:
+        self.program = program
+        self.plan = Plan(program, kernels, seen)
+        self.samples = min(max(CACHE // max(self.plan.sample, 1), 1), MOST_SAMPLES)
+        # Writable copies: kernels are compiled for one kind of array.
+        self._constants = {
+            name: np.array(tensor.codes) for name, tensor in program.tensors.items() if tensor.is_constant
+        }
+        self._local = threading.local()
+
+    def run(self, inputs: Mapping[str, np.ndarray], visit: Visit) -> dict[str, int]:
+        """Run one chunk, show what is to be seen to `visit`, and return the overflow events by node.
+
+        What `visit` gets holds codes of any integer type, and only until it returns.
+        """
+        batch = len(next(iter(inputs.values()))) if inputs else 0
+        sources, calls = self._bound(batch)
+        for name, codes in inputs.items():
+            sources[name][0][...] = codes
+        for _, shown in sources.values():
+            for name, codes in shown:
+                visit(name, codes)
+        events: dict[str, int] = {}
+        for call in calls:
+            number = call.run(call.inputs, call.attributes, call.outputs)
+            if number is not None:
+                events.update(dict.fromkeys(call.counts, int(number)))
+            for name, codes in call.shown:
+                visit(name, codes)
+        return events
+
+    def _bound(self, batch: int) -> _Bound:
+        """Return the inputs and the calls for a chunk of `batch` samples in this thread's memory."""
+        known: dict[int, _Bound] = self._local.__dict__.setdefault("bound", {})
+        if batch in known:
+            return known[batch]
+        size = self.plan.sample * batch
+        memory = self._local.__dict__.get("memory")
+        if memory is None or memory.size < size:
+            memory = self._local.memory = aligned((size,), np.uint8)
+            known.clear()
+
+        def array(view: View) -> np.ndarray:
+            if view.buffer in self._constants:
+                return self._constants[view.buffer]
+            buffer = self.plan.buffers[view.buffer]
+            first = buffer.offset * batch
+            flat = memory[first : first + buffer.bytes * batch].view(buffer.dtype)
+            return flat.reshape(batch, *view.shape)
+
+        def shown(names: Iterable[str]) -> _Shown:
+            return [(name, array(self.plan.views[name])) for name in names]
+
+        calls = [
+            _Call(
+                step.run,
+                [array(view) for view in step.inputs],
+                step.attributes,
+                [array(view) for view in step.outputs],
+                step.counts,
+                shown(step.shown),
+            )
+            for step in self.plan.steps
+        ]
+        inputs = {name: (array(self.plan.views[name]), shown(self.plan.shown[name])) for name in self.program.inputs}
+        known[batch] = inputs, calls
+        return known[batch]
+
+    def overflowing(self) -> list[str]:
+        """Return the nodes that can overflow, found by running an empty batch."""
+        empty = {name: np.empty((0, *self.program.tensors[name].shape[1:]), np.int64) for name in self.program.inputs}
+        return list(self.run(empty, lambda name, codes: None))

@@ -1,0 +1,99 @@
+"""Products that fit their sums into the word of the requantize behind them.
+
+Between the two there may be a ReLU and, where one rule holds for all channels, what moves codes: rounding does
+not mind in which order codes lie, so that narrow codes are moved instead of sums. None of the tensors
+between may be seen or read by another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mfsim.kernels.fits import Fit, requantizing
+from mfsim.program import Node, Program
+from mfsim.simulate.forms import FITTING, Run, form_of, operand_of
+
+MOVERS = frozenset({"transpose"})
+ACCUMULATOR = {"shift": (0,), "axis": -1, "rounding": "floor", "narrow": 0}
+"""What makes an accumulator a requantize."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What follows a product: `fitting`, whose `result` its step fills, through `movers`; `nodes` are all of them."""
+
+    run: Run
+    fitting: Node
+    movers: tuple[Node, ...]
+    nodes: tuple[Node, ...]
+
+    @property
+    def result(self) -> str:
+        """The tensor that is written in the end."""
+        return self.fitting.outputs[0]
+
+
+def chains(
+    program: Program, nodes: Sequence[Node], source: Callable[[str], str], shown: Mapping[str, Sequence[str]]
+) -> dict[str, Chain]:
+    """Return by product the chain that it does, of `nodes` that read and write the tensors `source` names.
+
+    `shown` names what has to be seen of each tensor.
+    """
+    readers: defaultdict[str, list[Node]] = defaultdict(list)
+    for node in nodes:
+        for name in node.inputs:
+            readers[source(name)].append(node)
+    found = {}
+    for node in nodes:
+        if node.op in FITTING:
+            chain = _chain(program, node, readers, shown)
+            if chain is not None:
+                found[node.name] = chain
+    return found
+
+
+def _chain(
+    program: Program, product: Node, readers: Mapping[str, Sequence[Node]], shown: Mapping[str, Sequence[str]]
+) -> Chain | None:
+    name, rectified = product.outputs[0], False
+    movers: list[Node] = []
+    passed: list[Node] = []
+    while not shown.get(name) and len(readers.get(name, ())) == 1:
+        (reader,) = readers[name]
+        passed.append(reader)
+        if reader.op == "relu":
+            rectified = True
+        elif reader.op in MOVERS:
+            movers.append(reader)
+        elif reader.op in ("requantize", "accumulator"):
+            attributes = reader.attributes | (ACCUMULATOR if reader.op == "accumulator" else {})
+            if len(attributes["shift"]) > 1 and (
+                movers or not _on_channels(program, product, reader, attributes["axis"])
+            ):
+                return None
+            run = _fitting_form(program, product, attributes, rectified)
+            return None if run is None else Chain(run, reader, tuple(movers), tuple(passed))
+        else:
+            return None
+        name = reader.outputs[0]
+    return None
+
+
+def _on_channels(program: Program, product: Node, reader: Node, axis: int) -> bool:
+    """Whether the channels of `reader`, which sees the sums in its own shape, are those of the product."""
+    sums, seen = program.tensors[product.outputs[0]].shape, program.tensors[reader.inputs[0]].shape
+    channel = 1 if product.op.endswith("conv2d") else len(sums) - 1
+    return (sums[channel], math.prod(sums[channel + 1 :])) == (seen[axis], math.prod(seen[axis + 1 :]))
+
+
+def _fitting_form(program: Program, product: Node, attributes: Mapping[str, Any], rectified: bool) -> Run | None:
+    operands, results = (
+        [operand_of(t) for t in tensors] for tensors in (program.inputs_of(product), program.outputs_of(product))
+    )
+    fit: Fit | None = requantizing(results[0].low, results[0].high, attributes, rectified)
+    return None if fit is None else form_of(product.op, operands, results, product.attributes, fit)
