@@ -6,7 +6,9 @@ Blocks of the integer products (`int8_amx`, `int8_vnni`, `int8_avx2`) take addre
 from __future__ import annotations
 
 from llvmlite import ir
+from numba.core import cgutils, types
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
 
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
@@ -73,3 +75,52 @@ def loop(builder, steps, places, strides, carried, body):
         phi.add_incoming(again, last)
         final.append(phi)
     return final[: len(places)], final[len(places) :]
+
+
+@generated
+def piece(typing, array, at, size):
+    """Return `size` elements of an array in C order from flat place `at` on, as an array that must not outlive it.
+
+    A slice says the same, but counts its owners, which takes longer than what is done with a short one.
+    """
+    kind = types.Array(array.dtype, 1, "C")
+
+    def generate(context, builder, signature, arguments):
+        whole = make_array(signature.args[0])(context, builder, arguments[0])
+        part = make_array(kind)(context, builder)
+        bytes_ = I64(context.get_abi_sizeof(context.get_data_type(array.dtype)))
+        data = builder.gep(whole.data, [arguments[1]])
+        populate_array(part, data=data, shape=[arguments[2]], strides=[bytes_], itemsize=bytes_, meminfo=None)
+        return part._getvalue()
+
+    return kind(array, types.intp, types.intp), generate
+
+
+@generated
+def address(typing, array):
+    """Return where the codes of an array begin; `array.ctypes` says the same, and counts owners too."""
+
+    def generate(context, builder, signature, arguments):
+        data = make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.ptrtoint(data, I64)
+
+    return types.int64(array), generate
+
+
+@generated
+def inner(typing, array, index):
+    """Return array[index] of an array in C order of two or more axes, as one that must not outlive it; see `piece`."""
+    kind = types.Array(array.dtype, array.ndim - 1, "C")
+
+    def generate(context, builder, signature, arguments):
+        whole = make_array(signature.args[0])(context, builder, arguments[0])
+        part = make_array(kind)(context, builder)
+        shape, strides = (cgutils.unpack_tuple(builder, each) for each in (whole.shape, whole.strides))
+        data = builder.bitcast(whole.data, I8.as_pointer())
+        data = builder.bitcast(builder.gep(data, [builder.mul(arguments[1], strides[0])]), whole.data.type)
+        populate_array(
+            part, data=data, shape=shape[1:], strides=strides[1:], itemsize=whole.itemsize, meminfo=None
+        )  # fmt: skip
+        return part._getvalue()
+
+    return kind(array, types.intp), generate

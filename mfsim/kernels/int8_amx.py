@@ -10,7 +10,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from mfsim.kernels.emit import I8, I64, declared, generated, loop, pointer
+from mfsim.kernels.emit import I8, I64, address, declared, generated, loop, pointer
 from mfsim.kernels.jit import kernel
 
 _VOID, _BYTES = ir.VoidType(), I8.as_pointer()
@@ -96,11 +96,12 @@ def block(typing, a, depth, b, panel, start, c, width, ss, us, su):
 def rows(a, b, start, shapes, ss, us, su, c):
     """Fill c int32 [rows, columns] from a [rows, depth] and panels b; rows and columns in multiples of 32."""
     depth, panel, width = a.shape[1], b.shape[1] * 64, c.shape[1] * 4
-    configure(shapes.ctypes.data)
+    left, right, first, sums = address(a), address(b), address(start), address(c)
+    configure(address(shapes))
     for i in range(0, c.shape[0], 32):
         for j in range(0, c.shape[1], 32):
             block(
-                a.ctypes.data + i * depth, depth, b.ctypes.data + (j >> 4) * panel, panel,
-                start.ctypes.data + 4 * j, c.ctypes.data + i * width + 4 * j, width, ss, us, su,
+                left + i * depth, depth, right + (j >> 4) * panel, panel,
+                first + 4 * j, sums + i * width + 4 * j, width, ss, us, su,
             )  # fmt: skip
     release()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from llvmlite import ir
 from numba.core import types
 
-from mfsim.kernels.emit import I32, I64, broadcast, declared, generated, load, loop, store
+from mfsim.kernels.emit import I32, I64, address, broadcast, declared, generated, load, loop, store
 from mfsim.kernels.jit import kernel
 
 ROWS, VECTORS = 6, 2
@@ -50,9 +50,10 @@ def block(typing, a, depth, b, start, c, width, steps):
 def rows(a, b, start, c):
     """Fill c int32 [rows, columns] from a [rows, depth] and panels b; rows in multiples of 6, columns of 16."""
     depth, panel, width = a.shape[1] * 2, b.shape[1] * 64, c.shape[1] * 4
+    left, right, first, sums = address(a), address(b), address(start), address(c)
     for i in range(0, c.shape[0], 6):
         for p in range(c.shape[1] >> 4):
             block(
-                a.ctypes.data + i * depth, depth, b.ctypes.data + p * panel,
-                start.ctypes.data + 64 * p, c.ctypes.data + i * width + 64 * p, width, b.shape[1],
+                left + i * depth, depth, right + p * panel,
+                first + 64 * p, sums + i * width + 64 * p, width, b.shape[1],
             )  # fmt: skip

@@ -7,12 +7,17 @@ products whose sums are shifted and added.
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 
-from mfsim.kernels.int8_product import MAGNITUDE, SIGN, VALUE, Int8Product, Part, aligned, scratch, up
+from mfsim.kernels.fits import NOTHING, fitted, scalar
+from mfsim.kernels.int8_product import Int8Product, Part, scratch
+from mfsim.kernels.int8_product import up as aligned_up
+from mfsim.kernels.int8_take import MAGNITUDE, SIGN, VALUE
 from mfsim.kernels.jit import kernel
+from mfsim.kernels.words import add, up
 
 _BYTE = (-128, 127)
 _WORD = (-(2**31), 2**31 - 1)
@@ -92,34 +97,57 @@ def _together(what, x, values, signs, shift_x, shift_w, zero):
     return [Part(kinds[0], what, SIGN, zero, 0, shift_x), Part(kinds[1], SIGN, what, zero, places, shift)]
 
 
-@kernel
-def join(first, shift, second, other_shift, y):
-    """Fill y [m, n] with first << shift + second << other_shift; `second` may have no columns."""
-    both = second.shape[1] > 0
-    for i in range(y.shape[0]):
-        for n in range(y.shape[1]):
-            total = np.int64(first[i, n]) << shift[n]
-            if both:
-                total += np.int64(second[i, n]) << other_shift[n]
-            y[i, n] = total
+@functools.cache
+def joining(word, plain, two):
+    """Return the kernel that fits the int32 sums of one product, or of `two` shifted and added, into y [m, n].
+
+    It returns how many did not fit. `second` and the shifts are not read where there is one product.
+    """
+    fit = scalar(word, plain)
+
+    @kernel
+    def join(first, shift, second, other_shift, rules, lo, hi, kept, y):
+        events, low, high = 0, word(lo), word(hi)
+        left, places, added, odd, below, floor = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
+        for i in range(y.shape[0]):
+            found, sums, others, out = word(0), first[i], second[i], y[i]
+            for n in range(out.size):
+                total = word(sums[n])
+                if two:
+                    total = add(up(total, word(shift[n])), up(word(others[n]), word(other_shift[n])))
+                code, kept_code = fit(total, left[n], places[n], added[n], odd[n], below[n], floor[n], low, high, kept)
+                found = add(found, word(code != kept_code))
+                out[n] = kept_code
+            events += found
+        return events
+
+    return join
 
 
-NOTHING = aligned((0, 0), np.int32)
-"""The sums of a second product where there is only one."""
+def whole(y, columns):
+    """Return the `Fit` that leaves sums in the range y (low, high) as they are."""
+    return over(fitted(*y, [NOTHING], y), columns)
 
 
-def matrix(sums, x, y):
-    """Fill y [m, n] from x [m, k], some rows at a time so that they stay in the cache."""
+def over(fit, columns):
+    """Return `fit` with a rule for each of `columns`, where it has one for all of them."""
+    return fit._replace(rules=np.ascontiguousarray(np.broadcast_to(fit.rules, (len(fit.rules), columns))))
+
+
+def matrix(sums, fit, x, y):
+    """Fill y [m, n] from x [m, k], some rows at a time so that they stay in the cache; return the misfits."""
     chunk = min(each.product.chunk for each in sums)
+    events = 0
     for first in range(0, len(x), chunk):
         part = x[first : first + chunk]
         found = [int32_rows(each.product, part, f"sums {number}") for number, each in enumerate(sums)]
-        joined(sums, found, y[first : first + chunk])
+        events += joined(sums, found, fit, y[first : first + chunk])
+    return events
 
 
 def int32_rows(product, x, name):
     """Return the int32 sums [m, n and more] of x [m, k] in a buffer of this thread called `name`."""
-    rows = up(len(x), product.layout.rows)
+    rows = aligned_up(len(x), product.layout.rows)
     a = scratch.get("rows", (rows, product.depth), product.layout.word)
     c = scratch.get(name, (rows, product.width), np.int32)
     product.fill(x, a)
@@ -127,9 +155,9 @@ def int32_rows(product, x, name):
     return c
 
 
-def joined(sums, found, y):
-    """Fill y [m, n] from the int32 sums of one or two products."""
-    if len(sums) == 1:
-        join(found[0], sums[0].shifts, NOTHING, sums[0].shifts, y)
-    else:
-        join(found[0], sums[0].shifts, found[1], sums[1].shifts, y)
+def joined(sums, found, fit, y):
+    """Fill y [m, n] with the int32 sums of one or two products, fitted; return the misfits."""
+    two = len(sums) == 2
+    join = joining(fit.word, fit.plain, two)
+    shifts = sums[0].shifts, sums[-1].shifts
+    return join(found[0], shifts[0], found[-1], shifts[1], fit.rules, fit.lo, fit.hi, fit.kept, y)

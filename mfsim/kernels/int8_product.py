@@ -6,7 +6,8 @@ product of twice the length. What the parts multiply is the host's work only: no
 
 Layout, from the level (`LAYOUTS`): `group` neighbouring k share a lane of 32 bits; the right operands lie
 in panels [column / 16, k / group, 16, group], packed once, the left ones in rows. Each part begins at a multiple of
-`step`, and its end is filled up with zeros on the right. Sums wrap at 32 bits, so only the whole sum has to fit.
+`group`, each kind of parts at one of `step`, and gaps are zeros on the right. Sums wrap at 32 bits, so only the
+whole sum has to fit.
 """
 
 from __future__ import annotations
@@ -18,10 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mfsim.kernels import host, int8_amx, int8_avx2, int8_portable, int8_vnni
+from mfsim.kernels.int8_take import MAGNITUDE, SIGN, VALUE, take
 from mfsim.kernels.jit import kernel
-
-VALUE, SIGN, MAGNITUDE = 0, 1, 2
-"""What a part takes of a code."""
 
 KINDS = ("ss", "us", "su")
 """Signed or unsigned left and right operands of a part, in the order in which parts lie."""
@@ -90,21 +89,6 @@ scratch = _Scratch()
 
 
 @kernel
-def take(source, target, left, zero, places, flip):
-    """Fill 1-D `target` with x, sign(x) or |x| of `source`, shifted left by `places`; `flip` -128 adds 128 to each."""
-    if left == VALUE:
-        for k in range(source.size):
-            target[k] = (source[k] << places) ^ flip
-    elif left == SIGN:
-        for k in range(source.size):
-            code = source[k]
-            target[k] = (((code > 0) - (code < 0) + zero * (code == 0)) << places) ^ flip
-    else:
-        for k in range(source.size):
-            target[k] = (abs(np.int64(source[k])) << places) ^ flip
-
-
-@kernel
 def fill(x, a, at, left, zero, places, flip):
     """Fill the columns of `a` from `at` with what a part takes of x [rows, k]."""
     for i in range(x.shape[0]):
@@ -144,10 +128,14 @@ class Int8Product:
         self.layout = layout = LAYOUTS[self.level]
         self.parts = sorted(parts, key=lambda part: KINDS.index(part.kind))
         length, self.columns = w.shape
-        self.width, span = up(self.columns, layout.columns), up(length, layout.step)
-        self.places = [span * number for number in range(len(parts))]
-        self.depth = span * len(parts)
-        steps = [span // layout.step * sum(part.kind == kind for part in parts) for kind in KINDS]
+        self.width = up(self.columns, layout.columns)
+        self.places: list[int] = []
+        self.depth, steps = 0, []
+        for kind in KINDS:
+            count, span = sum(part.kind == kind for part in parts), up(length, layout.group)
+            self.places += [self.depth + span * number for number in range(count)]
+            steps.append(up(span * count, layout.step) // layout.step)
+            self.depth += steps[-1] * layout.step
         self.steps = (steps[0] + steps[1], steps[2]) if self.level == "vnni" else steps
         self.flips = [-128 if self.level == "vnni" and part.kind == "ss" else 0 for part in self.parts]
         self.shifts = [np.resize(np.array(part.shift, np.int64), self.columns) for part in self.parts]
@@ -157,14 +145,11 @@ class Int8Product:
         self.panels[...] = 0
         self.start = aligned((self.width,), np.int32)
         self.start[...] = 0
-        self.pack(w, start)
-
-    def pack(self, w, start=None):
-        """Take other w [k, columns] of the same shape, and other numbers to add to each column."""
-        w = np.ascontiguousarray(w, dtype=np.int64)
-        self.start[: self.columns] = 0 if start is None else start
+        if start is not None:
+            self.start[: self.columns] = start
+        codes = np.ascontiguousarray(w, dtype=np.int64)
         for part, at, shift, flip in zip(self.parts, self.places, self.shifts, self.flips, strict=True):
-            pack(w, self.panels, at, part.right, part.zero, shift, flip, self.start)
+            pack(codes, self.panels, at, part.right, part.zero, shift, flip, self.start)
 
     def fill(self, x, a):
         """Fill the rows `a` [at least m, depth] with what the parts take of x [m, k]."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from llvmlite import ir
 from numba.core import types
 
-from mfsim.kernels.emit import I32, I64, broadcast, declared, generated, load, loop, store
+from mfsim.kernels.emit import I32, I64, address, broadcast, declared, generated, load, loop, store
 from mfsim.kernels.jit import kernel
 
 ROWS, VECTORS = 6, 4
@@ -58,9 +58,10 @@ def block(typing, a, depth, b, panel, start, c, width, us, su):
 def rows(a, b, start, us, su, c):
     """Fill c int32 [rows, columns] from a [rows, depth] and panels b; rows in multiples of 6, columns of 64."""
     depth, panel, width = a.shape[1], b.shape[1] * 64, c.shape[1] * 4
+    left, right, first, sums = address(a), address(b), address(start), address(c)
     for i in range(0, c.shape[0], 6):
         for j in range(0, c.shape[1], 64):
             block(
-                a.ctypes.data + i * depth, depth, b.ctypes.data + (j >> 4) * panel, panel,
-                start.ctypes.data + 4 * j, c.ctypes.data + i * width + 4 * j, width, us, su,
+                left + i * depth, depth, right + (j >> 4) * panel, panel,
+                first + 4 * j, sums + i * width + 4 * j, width, us, su,
             )  # fmt: skip

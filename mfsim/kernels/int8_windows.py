@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfsim.kernels.int8_parts import NOTHING
-from mfsim.kernels.int8_product import SIGN, scratch, take, up
+from mfsim.kernels.int8_parts import joined, over, whole
+from mfsim.kernels.int8_product import scratch, up
+from mfsim.kernels.int8_take import SIGN, take
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.windows import window_of
 
@@ -55,24 +56,21 @@ def lines(image, channel, channels, window, columns, height, first, a, at):
 
 
 @kernel
-def turn(found, shift, second, other_shift, columns, height, first, output, y):
-    """Fill lines `first` onwards of y [n, O, H', W'], from `output`, with first << shift + second << other_shift."""
-    both = second.shape[1] > 0
-    for line in range(found.shape[0] // columns):
+def turn(rows, columns, height, first, output, y):
+    """Fill lines `first` onwards of y [n, O, H', W'], from `output`, with rows [lines * columns, outputs]."""
+    for line in range(rows.shape[0] // columns):
         n, i = (first + line) // height, (first + line) % height
-        for o in range(shift.size):
+        for o in range(rows.shape[1]):
             target = y[n, output + o, i]
             for j in range(columns):
-                total = np.int64(found[line * columns + j, o]) << shift[o]
-                if both:
-                    total += np.int64(second[line * columns + j, o]) << other_shift[o]
-                target[j] = total
+                target[j] = rows[line * columns + j, o]
 
 
-def prepared(inputs, attributes, sums_of):
+def prepared(inputs, y, attributes, sums_of, after):
     """Return a `run` for x, constant w [O, C / groups, rows, columns] and perhaps a bias; None if a word is too wide.
 
-    `sums_of(w [k, n], bias [n], outputs)` returns one or two `Sums` for the slice `outputs`, or None.
+    `y` is the range (low, high) of the sums; `sums_of(w [k, n], bias [n], outputs)` returns one or two `Sums` for the
+    slice `outputs`, or None. `after` is the `Fit` of the sums, or None.
     """
     w, groups = inputs[1].codes, attributes["groups"]
     each = w.shape[0] // groups
@@ -85,10 +83,17 @@ def prepared(inputs, attributes, sums_of):
     if None in sums:
         return None
     window = window_of(w.shape[2:], attributes)
-    return lambda inputs, attributes, outputs: _run(inputs[0], sums, w.shape[1], window, attributes["pads"], outputs[0])
+    fit = over(after, len(w)) if after else whole(y, len(w))
+    fits = [fit._replace(rules=np.ascontiguousarray(fit.rules[:, part])) for part in slices]
+
+    def run(inputs, attributes, outputs):
+        events = _run(inputs[0], sums, fits, w.shape[1], window, attributes["pads"], outputs[0])
+        return events if fit.events else None
+
+    return run
 
 
-def _run(x, groups, channels, window, pads, y):
+def _run(x, groups, fits, channels, window, pads, y):
     top, left, bottom, right = pads
     batch, _, height, width = x.shape
     shape = (batch, height + top + bottom, width + left + right, x.shape[1])
@@ -100,7 +105,7 @@ def _run(x, groups, channels, window, pads, y):
                 if key not in images:
                     images[key] = scratch.get(f"image {len(images)}", shape, each.product.layout.word)
                     picture(x, top, left, part.left, part.zero, part.places, flip, images[key])
-    total, columns = batch * y.shape[2], y.shape[3]
+    total, columns, events = batch * y.shape[2], y.shape[3], 0
     step = max(1, min(each.product.chunk for sums in groups for each in sums) // columns)
     for first in range(0, total, step):
         count = (min(first + step, total) - first) * columns
@@ -116,5 +121,8 @@ def _run(x, groups, channels, window, pads, y):
                 c = scratch.get(f"sums {number}", (rows, product.width), np.int32)
                 product.rows(a, c)
                 found.append(c[:count])
-            second, shifts = (found[1], sums[1].shifts) if len(sums) > 1 else (NOTHING, sums[0].shifts)
-            turn(found[0], sums[0].shifts, second, shifts, columns, y.shape[2], first, g * sums[0].shifts.size, y)
+            outputs = sums[0].shifts.size
+            fitted = scratch.get("fitted", (count, outputs), y.dtype)
+            events += joined(sums, found, fits[g], fitted)
+            turn(fitted, columns, y.shape[2], first, g * outputs, y)
+    return events

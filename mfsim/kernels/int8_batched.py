@@ -1,0 +1,225 @@
+"""Products of two activations, matrix by matrix, prepared for words of 8 bits: one kernel packs, multiplies and writes.
+
+Matrices of attention are small: what is done for each of them costs as much as the product. So nothing is done in
+Python, and the operands of one matrix and its sums, in buffers of the thread, stay in the cache.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mfsim.kernels import int8_amx, int8_avx2, int8_portable, int8_vnni
+from mfsim.kernels.emit import inner, piece
+from mfsim.kernels.int8_product import scratch, up
+from mfsim.kernels.int8_take import interleave, take
+from mfsim.kernels.jit import kernel
+
+
+class Plan(NamedTuple):
+    """The parts of one or two products and what they are made of.
+
+    `parts` [parts, 8]: product, place in its depth, what is taken of x, of w, sign of 0, shifts of both, flip;
+    `joins` [products]: shifts of the sums; `steps` [products, 3]: those of the product, filled up with 0.
+    """
+
+    parts: np.ndarray
+    joins: np.ndarray
+    steps: np.ndarray
+
+
+class Space(NamedTuple):
+    """Buffers, of `[products, ...]`: left rows, panels, starts and sums; and `lines` [group, width] before they interleave."""
+
+    rows: np.ndarray
+    panels: np.ndarray
+    start: np.ndarray
+    sums: np.ndarray
+    lines: np.ndarray
+
+
+@kernel
+def numbers(parts, part):
+    """Return parts[part] as a tuple."""
+    return (
+        parts[part, 0], parts[part, 1], parts[part, 2], parts[part, 3],
+        parts[part, 4], parts[part, 5], parts[part, 6], parts[part, 7],
+    )  # fmt: skip
+
+
+@kernel
+def right(w, g, plan, space):
+    """Fill the panels and the starts with what the parts take of w[g] [k, columns]; the rest of the panels stays zero."""
+    _, length, columns = w.shape
+    lines, panels, start = space.lines, space.panels, space.start
+    group, width = lines.shape
+    line_size = 16 * group
+    panel_size = panels.shape[2] * line_size
+    start[:] = 0
+    for part in range(plan.parts.shape[0]):
+        product, at, _, what, zero, _, places, flip = numbers(plan.parts, part)
+        for k in range(0, length, group):
+            for j in range(group):
+                line = piece(lines, j * width, columns)
+                if k + j < length:
+                    take(piece(w, (g * length + k + j) * columns, columns), line, what, zero, places, 0)
+                    if flip != 0:
+                        for n in range(columns):
+                            start[product, n] += flip * line[n]
+                else:
+                    line[:] = 0
+            target = product * (width // 16) * panel_size + (at + k) // group * line_size
+            for p in range(width // 16):
+                if group == 4:
+                    interleave(lines, 16 * p, width, panels, target, 16, 4)
+                elif group == 2:
+                    interleave(lines, 16 * p, width, panels, target, 16, 2)
+                else:
+                    interleave(lines, 16 * p, width, panels, target, 16, 1)
+                target += panel_size
+
+
+@kernel
+def left(x, g, first, plan, space):
+    """Fill the rows with what the parts take of x[g] [m, k] from row `first` on."""
+    _, rows, length = x.shape
+    _, size, depth = space.rows.shape
+    for part in range(plan.parts.shape[0]):
+        product, at, what, _, zero, places, _, flip = numbers(plan.parts, part)
+        target = product * size * depth + at
+        for i in range(first, min(first + size, rows)):
+            take(piece(x, (g * rows + i) * length, length), piece(space.rows, target, length), what, zero, places, flip)
+            target += depth
+
+
+@kernel
+def operands(space, product):
+    """Return what the `rows` of a level take: rows, panels, starts and sums of a product."""
+    return (
+        inner(space.rows, product), inner(space.panels, product),
+        inner(space.start, product), inner(space.sums, product),
+    )  # fmt: skip
+
+
+@kernel
+def write(space, joins, y, g, first):
+    """Fill y[g] [m, columns] from row `first` on with the sums of one product, or with those of two, shifted and added."""
+    _, rows, columns = y.shape
+    sums = space.sums
+    products, size, width = sums.shape
+    for i in range(min(size, rows - first)):
+        found = piece(sums, i * width, columns)
+        target = piece(y, (g * rows + first + i) * columns, columns)
+        if products == 1:
+            for n in range(columns):
+                target[n] = found[n]
+        else:
+            second = piece(sums, (size + i) * width, columns)
+            for n in range(columns):
+                target[n] = (np.int64(found[n]) << joins[0]) + (np.int64(second[n]) << joins[1])
+
+
+@kernel
+def amx(x, w, plan, space, y):
+    """Fill y [groups, m, n] with x [groups, m, k] times w [groups, k, n], on level `amx`."""
+    for g in range(y.shape[0]):
+        right(w, g, plan, space)
+        for first in range(0, y.shape[1], space.rows.shape[1]):
+            left(x, g, first, plan, space)
+            for p in range(plan.joins.size):
+                a, b, start, c = operands(space, p)
+                int8_amx.rows(a, b, start, int8_amx.SHAPES, plan.steps[p, 0], plan.steps[p, 1], plan.steps[p, 2], c)
+            write(space, plan.joins, y, g, first)
+
+
+@kernel
+def vnni(x, w, plan, space, y):
+    """Do the same on level `vnni`."""
+    for g in range(y.shape[0]):
+        right(w, g, plan, space)
+        for first in range(0, y.shape[1], space.rows.shape[1]):
+            left(x, g, first, plan, space)
+            for p in range(plan.joins.size):
+                a, b, start, c = operands(space, p)
+                int8_vnni.rows(a, b, start, plan.steps[p, 0], plan.steps[p, 1], c)
+            write(space, plan.joins, y, g, first)
+
+
+@kernel
+def avx2(x, w, plan, space, y):
+    """Do the same on level `avx2`."""
+    for g in range(y.shape[0]):
+        right(w, g, plan, space)
+        for first in range(0, y.shape[1], space.rows.shape[1]):
+            left(x, g, first, plan, space)
+            for p in range(plan.joins.size):
+                a, b, start, c = operands(space, p)
+                int8_avx2.rows(a, b, start, c)
+            write(space, plan.joins, y, g, first)
+
+
+@kernel
+def portable(x, w, plan, space, y):
+    """Do the same on level `portable`."""
+    for g in range(y.shape[0]):
+        right(w, g, plan, space)
+        for first in range(0, y.shape[1], space.rows.shape[1]):
+            left(x, g, first, plan, space)
+            for p in range(plan.joins.size):
+                a, b, start, c = operands(space, p)
+                int8_portable.rows(a, b, start, c)
+            write(space, plan.joins, y, g, first)
+
+
+KERNELS = {"amx": amx, "vnni": vnni, "avx2": avx2, "portable": portable}
+
+
+def prepared(x, w, sums_of):
+    """Return a `run` for activations x [..., m, k] and w [..., k, n], or None if some word is too wide.
+
+    `sums_of` is that of `mfsim.kernels.int8_matmul.prepared`.
+    """
+    (length, columns), rows = w.shape[-2:], x.shape[-2]
+    probe = np.repeat(np.array([[w.low], [w.high]]), columns, axis=1)
+    sums = sums_of(np.zeros((length, columns), np.int64), np.zeros(columns, np.int64), probe)
+    if sums is None:
+        return None
+    products = [each.product for each in sums]
+    layout, depth, width = products[0].layout, products[0].depth, products[0].width
+    size = min(up(rows, layout.rows), up(products[0].chunk, layout.rows))
+    parts = [
+        (number, at, part.left, part.right, part.zero, part.places, int(shift[0]), flip)
+        for number, product in enumerate(products)
+        for part, at, shift, flip in zip(product.parts, product.places, product.shifts, product.flips, strict=True)
+    ]
+    plan = Plan(
+        np.array(parts, np.int64),
+        np.array([each.shifts[0] for each in sums]),
+        np.array([(*product.steps, 0)[:3] for product in products], np.int64),
+    )
+    multiply = KERNELS[products[0].level]
+    shapes = {
+        "rows": (len(products), size, depth),
+        "panels": (len(products), width // 16, depth // layout.group, 16, layout.group),
+        "lines": (layout.group, width),
+    }
+
+    def run(inputs, attributes, outputs):
+        x, w, y = inputs[0], inputs[1], outputs[0]
+        groups = math.prod(y.shape[:-2])
+        space = Space(
+            scratch.get("rows", shapes["rows"], layout.word),
+            scratch.get("panels", shapes["panels"], layout.word),
+            scratch.get("start", (len(products), width), np.int32),
+            scratch.get("sums", (len(products), size, width), np.int32),
+            scratch.get("lines", shapes["lines"], layout.word),
+        )
+        space.panels[...] = 0
+        multiply(
+            x.reshape(groups, rows, length), w.reshape(groups, length, columns), plan, space,
+            y.reshape(groups, rows, columns),
+        )  # fmt: skip
+
+    return run
