@@ -124,3 +124,14 @@ def inner(typing, array, index):
         return part._getvalue()
 
     return kind(array, types.intp), generate
+
+
+@generated
+def element(typing, array, index):
+    """Return array[index] of an array in C order, of any axes, at a flat place, which is not counted from the end."""
+
+    def generate(context, builder, signature, arguments):
+        data = make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.load(builder.gep(data, [arguments[1]]))
+
+    return array.dtype(array, types.intp), generate

@@ -81,6 +81,7 @@ OP = Op(
     attributes=(KERNEL, STRIDES, PADS, DILATIONS),
     inputs=("x",),
     primitives=frozenset({"cmp", "select"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,

@@ -89,6 +89,7 @@ OP = Op(
     ),
     inputs=("x",),
     primitives=frozenset({"addsub"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,
