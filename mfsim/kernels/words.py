@@ -1,6 +1,6 @@
 """Arithmetic in one machine word: what fast forms use instead of Numba's operators, which widen to 64 bits.
 
-Both operands, and the result, are of one signed integer type; sums and left shifts wrap. LLVM so fills its
+Both operands, and the result, are of one signed integer type; sums, products and left shifts wrap. LLVM so fills its
 vectors with codes of 32 bits where the proved ranges fit them, which is for the caller to know: a fast form is
 compiled for a word (`numpy.int32`, `numpy.int64`) and chosen by `word_of`.
 """
@@ -44,8 +44,8 @@ def _extreme(relation: str) -> Any:
     return intrinsic(typed)
 
 
-add, sub, both = _binary("add"), _binary("sub"), _binary("and_")
-"""left + right, left - right, and the bits that are set in both."""
+add, sub, mul, both = _binary("add"), _binary("sub"), _binary("mul"), _binary("and_")
+"""left + right, left - right, left * right, and the bits that are set in both."""
 
 up, down = _binary("shl"), _binary("ashr")
 """left * 2**right and floor(left / 2**right); `right` is at least 0 and less than the bits of the word."""

@@ -63,5 +63,6 @@ OP = Op(
     count=count,
     cases=cases,
     derive=derivation("softmax", 2),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
 )

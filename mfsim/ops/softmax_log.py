@@ -206,6 +206,7 @@ OP = Op(
     count=count,
     cases=cases,
     derive=derive,
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
     searched=frozenset({"lnk_table"}),
 )

@@ -76,5 +76,6 @@ OP = Op(
     count=count,
     cases=cases,
     derive=derivation("softmax_recip", 2),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
 )

@@ -116,5 +116,6 @@ OP = Op(
     count=count,
     cases=cases,
     derive=derivation("softmax_shift", 3),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
 )

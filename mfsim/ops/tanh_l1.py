@@ -70,5 +70,6 @@ OP = Op(
     count=count,
     cases=cases,
     derive=derivation("tanh_l1", 2),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
 )

@@ -105,5 +105,6 @@ OP = Op(
     count=count,
     cases=cases,
     derive=derivation("tanh_l1_shift", 3),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
 )
