@@ -2,11 +2,13 @@
 #   PYTHON=/path/to/python3   the interpreter for .venv (CPython 3.11 to 3.13)
 #   PIP_ARGS="..."            more arguments for every `pip install`
 #   PYTEST_ARGS="..."         more arguments for pytest
+#   BENCH_ARGS="-k networks"  the benchmarks to run; all by default
 .POSIX:
 .PHONY: help demo test lint format types docs wheel bench clean
 
 PY = .venv/bin/python
 PYTEST_ARGS =
+BENCH_ARGS =
 export PYTHON PIP_ARGS
 
 help:
@@ -54,9 +56,7 @@ wheel:
 
 bench:
 	@tools/bootstrap bench
-	$(PY) -m benchmarks
-	$(PY) -m pytest benchmarks -q --benchmark-columns=median,iqr,rounds
-	$(PY) tools/write_tables.py
+	$(PY) -m benchmarks $(BENCH_ARGS)
 
 clean:
 	rm -rf build dist docs/_build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

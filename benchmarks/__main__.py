@@ -1,24 +1,26 @@
-"""Run every benchmark and print one line for each case."""
+"""`python -m benchmarks [-k EXPRESSION] [PYTEST OPTIONS]`: measure, print every figure beside its goal, renew the tables.
+
+The rows of what was not measured stay as they are. `-k networks` measures those of test_networks.py.
+"""
 
 from __future__ import annotations
 
-from benchmarks import kernels, simulator
-from benchmarks.timing import seconds
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).parent
+OPTIONS = ("-q", "-p", "no:cacheprovider", "-p", "no:logging", "--benchmark-columns=median,iqr,rounds")
 
 
-def rate(value: float) -> str:
-    """Return a rate with the unit that suits it."""
-    return f"{value / 1e6:10.1f} M" if value >= 1e6 else f"{value:10.0f}  "
-
-
-def main() -> None:
-    """Print the table."""
-    for module in (kernels, simulator):
-        print(module.__doc__.splitlines()[0])
-        for case in module.cases():
-            time = seconds(case.run)
-            print(f"  {case.name:32} {1e3 * time:9.3f} ms {rate(case.work / time)} {case.unit}/s")
+def main() -> int:
+    """Run the files `test_*.py`, then tools/write_tables.py; return the exit status."""
+    status = pytest.main([str(FOLDER), *OPTIONS, *sys.argv[1:]])
+    subprocess.run([sys.executable, FOLDER.parent / "tools" / "write_tables.py"], check=True)
+    return int(status)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

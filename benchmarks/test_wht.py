@@ -13,6 +13,7 @@ import itertools
 import fht_cpu
 import numpy as np
 import pytest
+import torch
 
 from benchmarks.rows import medians
 from mfsim.kernels import host
@@ -86,3 +87,44 @@ def test_other_levels(n, record):
             what = f"wht {name}, {size} elements, n = {n}"
             record("wht", f"{what}: time of memcpy", times[name] / times["memcpy"])
             record("wht", f"{what}: speed of fht-cpu", times["fht"] / times[name])
+
+
+def hadamard(n: int) -> np.ndarray:
+    """Return the matrix H of float32, natural order."""
+    h = np.ones((1, 1), dtype=np.float32)
+    while len(h) < n:
+        h = np.block([[h, h], [h, -h]])
+    return h
+
+
+@pytest.mark.parametrize("n", [64, 256, 4096])
+def test_other_packages(n, record):
+    """Rows of int32 in place, 64 K elements: a float product with H in torch, and pyfwht, which has to be compiled."""
+    torch.set_num_threads(1)
+    best = host.best(tuple(FORMS))
+    codes = np.random.default_rng(0).integers(-128, 128, (FEW // n, n), dtype=np.int32)
+    ours, h = codes.copy(), torch.from_numpy(hadamard(n))
+    floats = torch.from_numpy(codes.astype(np.float32))
+    target = torch.empty_like(floats)
+    transform(ours.reshape(-1), ours.reshape(-1), n, 1, "natural", best)
+    assert np.array_equal(torch.mm(floats, h, out=target).numpy(), ours)
+    (y,) = blocks(FEW, 1)
+    runs = {
+        "mfsim": lambda: transform(y, y, n, 1, "natural", best),
+        "torch": lambda: torch.mm(floats, h, out=target),
+    }
+    what = f"wht int32, 64 K elements, n = {n}: speed of"
+    try:
+        import pyfwht
+    except ImportError:
+        record("wht", f"{what} pyfwht", None, note="pyfwht is not installed; it has no wheel")
+    else:
+        rows = list(codes.copy())
+        pyfwht.vectorized_batch_i32(rows, n)
+        assert np.array_equal(np.stack(rows), ours)
+        zeros = list(np.zeros_like(codes))
+        runs["pyfwht"] = lambda: pyfwht.vectorized_batch_i32(zeros, n)
+    times = medians(runs)
+    for peer, name in (("torch", "a float product with H in torch"), ("pyfwht", "pyfwht")):
+        if peer in times:
+            record("wht", f"{what} {name}", times[peer] / times["mfsim"])

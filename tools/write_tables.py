@@ -45,11 +45,11 @@ def benchmarks() -> str:
     """Return the measured ratios and their goals as a Markdown table, and what they hold for."""
     results = json.loads((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
     lines = ["| what: as a multiple of what | measured | goal | met |", "| --- | --- | --- | --- |"]
+    met = {True: "yes", False: "no", None: ""}
     for row in results["rows"]:
-        goal, met = (
-            ("", "") if row["goal"] is None else (f"{row['bound']} {row['goal']:g}", "yes" if row["met"] else "no")
-        )
-        lines.append(f"| {row['name']} | {row['ratio']:.2f} | {goal} | {met} |")
+        measured = f"{row['ratio']:.2f}" if row["ratio"] is not None else f"not run: {row['note']}"
+        goal = "" if row["goal"] is None else f"{row['bound']} {row['goal']:g}"
+        lines.append(f"| {row['name']} | {measured} | {goal} | {met[row['met']]} |")
     held = "; ".join(f"{name} {value}" for name, value in results["machine"].items())
     return "\n".join(lines) + f"\n\nMeasured with: {held}.\n"
 

@@ -1,0 +1,44 @@
+"""Writes the pictures of docs/performance: cost by batch, by width and by length, on one thread."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from benchmarks import growth
+from benchmarks.networks import images, simulated
+from mfsim.kernels import host
+from mfsim.kernels.fast_wht import FORMS
+
+BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
+WIDTHS = (16, 32, 64, 128, 256, 512, 1024)
+ROWS = 256
+LENGTHS = tuple(1 << q for q in range(1, 17))
+CODES, SAMPLES = 1 << 16, 8
+MILLISECOND, PICOSECOND, NANOSECOND = ("ms", 1e-3), ("ps", 1e-12), ("ns", 1e-9)
+
+
+def test_batch(networks):
+    values = images(max(BATCHES))
+    runs = {
+        name: [partial(simulated, networks(name), values[:count]) for count in BATCHES]
+        for name in ("mini-vit", "mf-vit", "wht-cnn", "dense-cnn")
+    }
+    note = "Images of 3 x 32 x 32, one thread; the time of one call over its images."
+    caption = "Time of an image by the images of a call"
+    growth.draw("batch", caption, note, BATCHES, MILLISECOND, growth.costs(runs, BATCHES))
+
+
+def test_width():
+    runs = {op: [growth.product(op, width, ROWS) for width in WIDTHS] for op in ("matmul", "mf_matmul", "adder_matmul")}
+    work = [ROWS * width * width for width in WIDTHS]
+    note = f"{ROWS} rows of 8-bit codes times a square matrix, and requantize; one thread."
+    growth.draw("width", "Time of a term of a product by its width", note, WIDTHS, PICOSECOND, growth.costs(runs, work))
+
+
+def test_length():
+    runs = {"wht": [growth.transform(length, CODES, SAMPLES) for length in LENGTHS]}
+    note = f"{SAMPLES} x {CODES} codes of 8 bits, and requantize; one thread, {host.best(tuple(FORMS))}."
+    work = [CODES * SAMPLES] * len(LENGTHS)
+    growth.draw(
+        "length", "Time of a code by the length of its transform", note, LENGTHS, NANOSECOND, growth.costs(runs, work)
+    )

@@ -1,0 +1,77 @@
+"""A second process, memory, and the levels below the machine's best: each in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+import onnx
+import pytest
+
+from benchmarks.levels import HELD, measured
+from benchmarks.networks import Network
+from mfsim.kernels import host
+
+GROUP = "processes"
+STARTS = 5
+FEW, MANY = 500, 4000
+"""Images of the two data sets whose memory is compared."""
+COUNT = 128
+
+
+def child(network: Network, what: str, *arguments: object) -> list[str]:
+    """Return the command of a child process."""
+    return [sys.executable, "-m", "benchmarks.child", what, str(network.integer_path), *map(str, arguments)]
+
+
+def seconds_to_result(network: Network) -> float:
+    """Return the time on the wall from the start of a process until it says that it has a result."""
+    start = time.perf_counter()
+    with subprocess.Popen(child(network, "first"), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        passed = time.perf_counter() - start
+    assert said == "done\n"
+    return passed
+
+
+def test_second_process(networks, record):
+    network = networks("mini-vit")
+    seconds_to_result(network)
+    found = statistics.median(seconds_to_result(network) for _ in range(STARTS))
+    record(GROUP, "mini-vit, warm kernel cache, start of a process to its first result: seconds", found, "at most", 1.5)
+
+
+def test_memory(networks, record):
+    network = networks("wht-cnn")
+    what = f"wht-cnn, peak memory but for inputs and outputs, {MANY} images: that of {FEW}"
+    if not pathlib.Path("/proc/self/status").exists():
+        record(GROUP, what, None, "at most", 1.1, note="this system does not tell it")
+        pytest.skip("not run: this system does not tell a process its peak of memory")
+
+    def held(count: int) -> int:
+        run = subprocess.run(child(network, "memory", count), stdout=subprocess.PIPE, text=True, check=True)
+        found = json.loads(run.stdout)
+        return found["peak"] - found["data"]
+
+    many, few = held(MANY), held(FEW)
+    record(GROUP, what, many / few, "at most", 1.1, f"{many >> 20} and {few >> 20} MiB")
+
+
+@pytest.mark.parametrize("level", [level for level in HELD if level != host.available()[0]])
+def test_levels(level, networks, record):
+    """ONNX Runtime keeps the instructions of the machine."""
+    network = networks("wht-cnn")
+    path = network.folder / "model.onnx"
+    onnx.save(network.file, path)
+    times = measured(level, "child", "network", network.integer_path, path, COUNT)
+    record(
+        GROUP,
+        f"wht-cnn {level}, 1 thread: speed of ONNX Runtime, one file, not held",
+        times["one file"] / times["mfsim"],
+        note=f"{COUNT / times['mfsim']:.0f} and {COUNT / times['one file']:.0f} images a second",
+    )
