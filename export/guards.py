@@ -34,6 +34,7 @@ from mfsim.quant.layers import (
 from mfsim.quant.nonlinear import (
     QuantDFTMagnitude,
     QuantFastDCT,
+    QuantFilterbankFFT,
     QuantLayerNorm,
     QuantRMSNorm,
     QuantShiftNorm,
@@ -65,6 +66,7 @@ PARAMETER_INPUTS = {
     "Accumulator": (1, 2),
     "DCT": (1, 5),
     "DFTMagnitude": (1, 6),
+    "Filterbank": (1, 3, 7),
     "LayerNorm": (1, 3, 7),
     "LayerNormRecip": (1, 3, 8),
     "RMSNorm": (1, 3, 6),
@@ -116,6 +118,7 @@ NODES_OF = {
     QuantSoftmax: tuple(f"{masked}{op}" for op in _SOFTMAXES for masked in ("", "Masked")),
     QuantDFTMagnitude: ("DFTMagnitude",),
     QuantFastDCT: ("DCT",),
+    QuantFilterbankFFT: ("Filterbank",),
     QuantLayerNorm: ("LayerNorm", "LayerNormRecip"),
     QuantRMSNorm: ("RMSNorm", "RMSNormRecip"),
     QuantShiftNorm: ("ShiftNormL1", "ShiftNormL2"),

@@ -28,6 +28,7 @@ ROLES = {
     "CsdGain": ("", "gain"),
     "DCT": ("", "x_scale", "places", "weights", "factors", "y_scale"),
     "DFTMagnitude": ("", "x_scale", "places", "weights", "bins", "factors", "y_scale"),
+    "Filterbank": ("", "x_scale", "weight", "gain_scale", "places", "weights", "factors", "y_scale"),
     "Gemm": ("", "weight", "bias"),
     "LayerNorm": ("", "x_scale", "weight", "weight.scale", "bias", "eps", "guard", "y_scale"),
     "LayerNormRecip": ("", "x_scale", "weight", "weight.scale", "bias", "eps", "guard", "recip_one", "y_scale"),

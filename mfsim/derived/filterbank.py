@@ -72,7 +72,7 @@ def stages(grid: int, twiddle_bits: int) -> tuple[tuple[Rows, ...], tuple[Rows, 
                 for low in (base + k for base in range(0, grid, m) for k in range(m // 2)):
                     even, odd = (line + order[i] * step for i in (low, low + m // 2))
                     for part, (met, by) in enumerate(_turned(table, grid, m, low % m)):
-                        from_ = (even + part * size, *(odd + place * size for place in met[1:]))
+                        from_ = (even + part * size, odd + met[1] * size, odd + met[2] * size)
                         at = line + low * step + part * size
                         taken[at] = (from_, by)
                         taken[at + m // 2 * step] = (from_, (by[0], -by[1], *by[2:]))

@@ -20,7 +20,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from mfsim.errors import ShapeError
+from mfsim.derived.filterbank import check_grid
+from mfsim.errors import FormatError, ShapeError, did_you_mean
 
 SCALES = (0.25, 0.5, 1.0)
 SHEARS = (-1.0, -0.5, 0.0, 0.5, 1.0)
@@ -29,6 +30,7 @@ GUARD = 1e-6
 """Keeps the slopes finite where a frequency is 0."""
 COUNT = 2 * len(SCALES) * len(SHEARS) + 1
 """Number of filters."""
+FORMS = ("product", "fft", "csd")
 
 
 @functools.lru_cache
@@ -77,6 +79,10 @@ class Filterbank(nn.Module):
         Number of tokens in front of the patches that pass through unchanged: 1 for a class token.
     normalise : bool
         Whether a head's filter is divided by its largest gain.
+    form : {"product", "fft", "csd"}
+        What it is when quantized: a product with the matrix; fixed-point Fourier transforms with fixed multiplications,
+        and a multiplication by each gain between them; or the same whose products are shifts and additions of signed
+        digits. The float function is one. Other forms than product need a side that is a power of two of at least 4.
 
     Attributes
     ----------
@@ -84,14 +90,20 @@ class Filterbank(nn.Module):
         Its softmax over the filters is the weight of each; 0 at first.
     """
 
-    def __init__(self, heads: int, grid: int, passing: int = 1, normalise: bool = False) -> None:
+    def __init__(self, heads: int, grid: int, passing: int = 1, normalise: bool = False, form: str = "product") -> None:
         super().__init__()
         if heads < 1 or grid < 1 or passing < 0:
             raise ShapeError(
                 f"`heads` and `grid` of a filterbank must be at least 1 and `passing` at least 0, "
                 f"not {heads}, {grid} and {passing}"
             )
-        self.heads, self.grid, self.passing, self.normalise = heads, grid, passing, normalise
+        if form not in FORMS:
+            raise FormatError(
+                f"`form` of a filterbank must be one of {', '.join(FORMS)}, not {form!r}{did_you_mean(form, FORMS)}"
+            )
+        if form != "product":
+            check_grid(grid)
+        self.heads, self.grid, self.passing, self.normalise, self.form = heads, grid, passing, normalise, form
         self.fusion = nn.Parameter(torch.zeros(heads, COUNT))
 
     def gains(self) -> torch.Tensor:
@@ -99,6 +111,15 @@ class Filterbank(nn.Module):
         weights = torch.softmax(self.fusion, -1)
         fused: torch.Tensor = weights @ weights.new_tensor(filters(self.grid).reshape(COUNT, -1))
         return fused.reshape(self.heads, self.grid, self.grid)
+
+    def even_gains(self) -> torch.Tensor:
+        """Return what the spectrum is multiplied by, shape [heads, grid, grid]: equal at a frequency and its negative.
+
+        It is the even part of `gains`, as the real part of the result is taken, divided by the largest if `normalise`.
+        """
+        gains = self.gains()
+        even = (gains + gains.flip(1, 2).roll((1, 1), (1, 2))) / 2
+        return even / gains.flatten(1).amax(1)[:, None, None] if self.normalise else even
 
     def matrix(self) -> torch.Tensor:
         """Return what `forward` multiplies tokens with, shape [heads, tokens, tokens]: C_h, and 1 for passing ones."""
@@ -123,4 +144,5 @@ class Filterbank(nn.Module):
 
     def extra_repr(self) -> str:
         """Return the options for `print(model)`."""
-        return f"{self.heads}, grid={self.grid}, passing={self.passing}, normalise={self.normalise}"
+        form = f", form={self.form}" if self.form != "product" else ""
+        return f"{self.heads}, grid={self.grid}, passing={self.passing}, normalise={self.normalise}{form}"

@@ -17,7 +17,7 @@ from mfsim.quant.decide import decide
 from mfsim.quant.entrance import readers
 from mfsim.quant.kinds import KINDS, NONLINEAR
 from mfsim.quant.layers import QuantProduct
-from mfsim.quant.nonlinear import QuantNonlinear
+from mfsim.quant.nonlinear import QuantFilterbankFFT, QuantNonlinear
 from mfsim.quant.observe import Observed
 from mfsim.quant.quantizers import stored_scale
 from mfsim.quant.statistics import Statistics
@@ -62,7 +62,7 @@ def calibrate(network: QuantizedNetwork, calibration: Calibration) -> None:
     arrays = {
         path: layer.weight.detach().numpy()
         for path, layer in network.model.named_modules()
-        if isinstance(layer, QuantProduct)
+        if isinstance(layer, (QuantFilterbankFFT, QuantProduct))
     }
     _fill_in(network, decide(calibration, calibration.recipe, Weights(arrays)))
     network.calibration = calibration

@@ -23,14 +23,14 @@ from mfsim.quant.words import Plan
 def derived_constants(
     subject: Subject, words: LayerRecipe, plan: Plan, parameters: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Return the derived constants of a nonlinear layer by name, and its `x_scale` and `y_scale`.
+    """Return the derived constants of a nonlinear layer by name, its scales among them.
 
     Parameters
     ----------
     subject, words : the layer and its recipe.
     plan : with the words of its quantizers.
     parameters : arrays
-        `weight`, `bias` and `weight.scale` of a norm, as far as it has them.
+        `weight`, `bias` and `weight.scale` of a norm or filterbank, as far as it has them.
 
     Raises
     ------
@@ -40,16 +40,20 @@ def derived_constants(
     kinds = {kind.__name__: kind for kind in NONLINEAR}
     kind = kinds[subject.facts["class"]]
     layer = kind(**subject.facts["arguments"])
+    quantized = NONLINEAR[kind](layer, **kind_of(subject).options(subject, words))
     for name in ("weight", "bias"):
         if name in parameters:
-            layer.get_parameter(name).copy_(torch.tensor(parameters[name]))
-    quantized = NONLINEAR[kind](layer, **kind_of(subject).options(subject, words))
-    if "weight.scale" in parameters:
+            quantized.get_parameter(name).copy_(torch.tensor(parameters[name]))
+    scales = {"x_scale": quantized.input_quant.scale}
+    if subject.at("weight_quant") in plan:
+        scales["gain_scale"] = stored_scale(quantized.get_submodule("weight_quant"))
+        scales["gain_scale"].fill_(2.0 ** plan[subject.at("weight_quant")].exponent)
+    elif "weight.scale" in parameters:
         stored_scale(quantized.get_submodule("weight_quant")).copy_(torch.tensor(parameters["weight.scale"]))
     quantized.input_quant.scale.fill_(2.0 ** plan[subject.at("input_quant")].exponent)
     quantized.y_scale.fill_(2.0 ** plan[subject.at("y_scale")].exponent)
     quantized.derive()
     constants = {name: values.numpy() for name, values in quantized.named_buffers(recurse=False)}
     return {name.removesuffix("_code"): values for name, values in constants.items()} | {
-        "x_scale": quantized.input_quant.scale.numpy()
+        name: scale.numpy() for name, scale in scales.items()
     }

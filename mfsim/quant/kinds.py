@@ -7,6 +7,7 @@ what its quantizers get; see `mfsim.quant.words.Kind`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from mfsim.ops.wht import norm_exponent
@@ -191,6 +192,7 @@ def _rope_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Pl
 REBUILT: dict[str, tuple[str, ...]] = {
     "DCT": ("length", "form"),
     "DFTMagnitude": ("length",),
+    "Filterbank": ("heads", "grid", "passing", "normalise", "form"),
     "GELU": ("approximate",),
     "LayerNorm": ("width", "eps", "form"),
     "RMSNorm": ("width", "eps", "form"),
@@ -227,6 +229,16 @@ def _nonlinear_words(subject: Subject, words: LayerRecipe, weights: Weights, pla
     return {subject.at("input_quant"): word_for(seen, words.activation, seen.signed, words.calibration)}
 
 
+def _gain_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    return _nonlinear_options(subject, words) | {"weight": words.weight}
+
+
+def _gain_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+    gains = weights.exponents(subject.path, replace(words, per_channel=False), None)
+    word = Word(words.weight, True, gains)
+    return _nonlinear_words(subject, words, weights, plan) | {subject.at("weight_quant"): word}
+
+
 def result_words(subject: Subject, words: LayerRecipe, plan: Plan) -> Plan:
     """Return the grid of the result, and the word of a bias on it, of a layer whose `readers` are in `plan`."""
     seen = subject.statistics["y_scale"]
@@ -252,6 +264,7 @@ KINDS: dict[str, Kind] = {
     "QuantDCT": DENSE,
     "QuantEmbedding": Kind(_table_facts, _table_options, _table_words),
     "QuantFilterbank": WHOLE,
+    "QuantFilterbankFFT": Kind(_nonlinear_facts, _gain_options, _gain_words),
     "QuantGram": Kind(no_facts, _activation_options, _quantizer_called("input_quant")),
     "QuantHardtanh": Kind(_clip_facts, _clip_options, _clip_words),
     "QuantLinear": DENSE,

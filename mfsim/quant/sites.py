@@ -26,6 +26,7 @@ from mfsim.nn import (
     AvgPool2d,
     CachedRows,
     CsdGain,
+    Filterbank,
     GlobalAvgPool2d,
     Gram,
     Rope,
@@ -151,6 +152,8 @@ def quantized_kind(path: str, layer: nn.Module, around: WHTLayer | None, named: 
         raise UnsupportedOpError(f"layer `{path}` (Scaling) must be folded before quantization; call fold first")
     if isinstance(layer, DCT) and layer.form != "dense":
         return "QuantFastDCT"
+    if isinstance(layer, Filterbank) and layer.form != "product":
+        return "QuantFilterbankFFT"
     if type(layer) in STRUCTURED:
         return STRUCTURED[type(layer)].__name__
     if isinstance(layer, nn.Embedding):

@@ -14,6 +14,7 @@ import numpy as np
 
 from mfsim import ops
 from mfsim.derived import dct, dft, norms, softmax, tanh_l1
+from mfsim.derived import filterbank as filterbanks
 from mfsim.derived.normalisers import default_fraction
 from mfsim.formats import Format, Scale
 from mfsim.ops.op import Row, activation, constant
@@ -134,3 +135,29 @@ def cosine_rows(shape: tuple[int, ...], bits: int, form: str) -> tuple[Row, ...]
     table = constant("multipliers", np.array(dct.multipliers(length, places)), scale=Scale.of(-places))
     products = "shift" if form == "csd" else "mul"
     return _rows("dct", [x, table], {"fraction": fraction, "guard": guard, "products": products}, bits)
+
+
+@functools.lru_cache(maxsize=32)
+def filterbank_rows(
+    shape: tuple[int, int, int], bits: int, grid: int, form: str, gains: tuple[int, ...]
+) -> tuple[Row, ...]:
+    """Return the rows of a filterbank of [heads, tokens, features] in the form fft or csd of `mfsim.nn.Filterbank`.
+
+    `gains` are those of one head, even codes on 2**-9; their signed digits decide what the form csd adds.
+    """
+    heads, tokens, _ = shape
+    x, fraction = activation("x", shape, WORD, Scale.of(EXPONENT)), 5
+    codes = np.array(gains * heads).reshape(heads, grid, grid)
+    guard, places = filterbanks.defaults(grid, x.range.bound, max(gains) * 2.0**-9, WORD.bits, fraction, EXPONENT)
+    inputs = [
+        x,
+        constant("cosines", np.array(dft.cosines(grid, places)), scale=Scale.of(-places)),
+        constant("gains", codes, scale=Scale.of(-9)),
+    ]
+    attributes: dict[str, Value] = {
+        "fraction": fraction,
+        "guard": guard,
+        "passing": tokens - grid * grid,
+        "products": "shift" if form == "csd" else "mul",
+    }
+    return _rows("filterbank", inputs, attributes, bits)

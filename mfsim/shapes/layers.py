@@ -10,14 +10,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from mfsim import nn as layers
 from mfsim.errors import ShapeError, UnsupportedOpError
+from mfsim.nn.filterbank import filters
 from mfsim.nn.wht import fit_lengths
 from mfsim.ops.op import Row
-from mfsim.shapes.functions import cosine_rows, magnitude_rows, norm_rows, shift_norm_rows, softmax_rows, tanh_l1_rows
+from mfsim.shapes.functions import (
+    cosine_rows,
+    filterbank_rows,
+    magnitude_rows,
+    norm_rows,
+    shift_norm_rows,
+    softmax_rows,
+    tanh_l1_rows,
+)
 from mfsim.shapes.primitives import bits_of, row
 from mfsim.shapes.products import product
 from mfsim.shapes.sized import Sized, count_op, sized
@@ -110,6 +120,16 @@ def _dft_magnitude(layer: Any, call: Call) -> list[Row]:
 def _fast_dct(layer: Any, call: Call) -> list[Row]:
     x = call.arguments[0]
     return list(cosine_rows(_rows_of(x), bits_of(x), layer.form))
+
+
+def _fft_filterbank(layer: Any, call: Call) -> list[Row]:
+    """Return the rows of transforms and gains; the gains are those of an untrained fusion."""
+    x, grid = call.arguments[0], layer.grid
+    fused = filters(grid).mean(0)
+    even = (fused + np.roll(fused[::-1, ::-1], (1, 1), (0, 1))) / 2
+    codes = tuple(int(code) for code in np.rint(even * 2**9).reshape(-1))
+    found = filterbank_rows(tuple(x.shape[-3:]), bits_of(x), grid, layer.form, codes)
+    return [replace(r, count=r.count * x.shape[:-3].numel()) for r in found]
 
 
 def _mf_mat_mul(layer: Any, call: Call) -> list[Row]:
@@ -239,4 +259,6 @@ def layer_rule(layer: nn.Module) -> Rule | None:
     rule = LAYERS.get(type(layer))
     if isinstance(layer, layers.DCT) and layer.form != "dense":
         rule = _fast_dct
+    if isinstance(layer, layers.Filterbank) and layer.form != "product":
+        rule = _fft_filterbank
     return None if rule is None else lambda call: rule(layer, call)

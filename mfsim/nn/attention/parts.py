@@ -64,7 +64,7 @@ def transform(config: AttentionConfig, kind: str, heads: int, n: int, grid: tupl
     if kind == "dft":
         return DFTMagnitude(n)
     if kind == "filterbank":
-        return Filterbank(heads, *grid, normalise=config.normalise_filters)
+        return Filterbank(heads, *grid, normalise=config.normalise_filters, form=config.filterbank_form)
     return None
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from torch import nn
 
-from mfsim.nn import DCT, DFTMagnitude, LayerNorm, RMSNorm, ShiftNorm, Softmax, TanhL1
+from mfsim.nn import DCT, DFTMagnitude, Filterbank, LayerNorm, RMSNorm, ShiftNorm, Softmax, TanhL1
 from mfsim.quant.nonlinear.base import QuantNonlinear
 from mfsim.quant.nonlinear.dct import QuantFastDCT
 from mfsim.quant.nonlinear.dft import QuantDFTMagnitude
+from mfsim.quant.nonlinear.filterbank import QuantFilterbankFFT
 from mfsim.quant.nonlinear.norms import QuantLayerNorm, QuantRMSNorm, QuantShiftNorm
 from mfsim.quant.nonlinear.softmax import QuantSoftmax
 from mfsim.quant.nonlinear.table import QuantTable
@@ -21,6 +22,7 @@ __all__ = [
     "NONLINEAR",
     "QuantDFTMagnitude",
     "QuantFastDCT",
+    "QuantFilterbankFFT",
     "QuantLayerNorm",
     "QuantNonlinear",
     "QuantRMSNorm",
@@ -36,10 +38,11 @@ NONLINEAR: dict[type[nn.Module], type[QuantNonlinear]] = {
     nn.Tanh: QuantTable,
     DCT: QuantFastDCT,
     DFTMagnitude: QuantDFTMagnitude,
+    Filterbank: QuantFilterbankFFT,
     LayerNorm: QuantLayerNorm,
     RMSNorm: QuantRMSNorm,
     ShiftNorm: QuantShiftNorm,
     Softmax: QuantSoftmax,
     TanhL1: QuantTanhL1,
 }
-"""The quantized layer for each nonlinear layer, and for a cosine transform that is no matrix product."""
+"""The quantized layer for each nonlinear layer, and for a cosine transform or filterbank that is no matrix product."""
