@@ -12,6 +12,7 @@ from torch import nn
 from mfsim.analysis.listing import Cell, Listing
 from mfsim.nn.attention import PRESETS, Attention, AttentionConfig, cache_bytes, fold_attention
 from mfsim.papers.claim import MEASUREMENT, Claim, Source, rounded
+from mfsim.papers.decode_steps import decode_listing
 from mfsim.papers.measure import create, module_count, parameters, size, stacked, unit
 
 NAME = "keyless"
@@ -21,6 +22,8 @@ SOURCE = Source(NAME)
 DECODING = "decode benchmark, figure 4"
 TRAINING = "training dynamics, table 1"
 TOKENS = (512, 2048, 8192)
+CONTEXTS = (*TOKENS, 32768)
+"""Tokens of the decode benchmark, and the most that Qwen2-1.5B takes."""
 MINUTES = (("12-layer QKV", "29.3"), ("12-layer QVV(3)", "29.6"), ("36-layer QKV", "70.2"), ("36-layer QVV(3)", "75.5"))
 """Minutes for each epoch; three runs of ten epochs each."""
 LOSSES = (
@@ -198,7 +201,7 @@ def _projection_cost(attention: str) -> int:
 
 
 def listings() -> list[Listing]:
-    """Return bytes of the cache, and parameters of the depths."""
+    """Return bytes of the cache, the cost of a decoded token, and parameters of the depths."""
     rows = tuple((tokens, qwen_cache("qkv", tokens), qwen_cache("qvv3", tokens)) for tokens in TOKENS)
     cache = Listing("qwen2_cache_bytes", ("tokens", "keys_and_values", "values"), rows)
     depths: list[tuple[Cell, ...]] = []
@@ -209,4 +212,5 @@ def listings() -> list[Listing]:
         fused = stacked(functools.partial(_shallow_size, name, True), depth)
         depths.append((name, size(layer), size(fold_attention(layer)), trained, fused))
     columns = ("unit", "layer_of_1024_trained", "layer_of_1024_fused", "qwen2_trained", "qwen2_fused")
-    return [cache, Listing("keyless_parameters", columns, tuple(depths))]
+    steps = decode_listing(_qwen("qkv").config, _qwen("qkv").width, _qwen_layers(), CONTEXTS)
+    return [cache, steps, Listing("keyless_parameters", columns, tuple(depths))]

@@ -37,6 +37,7 @@ TITLES = {
     "vision_transformer_multiplications": "Multiplications of the vision transformers: rule paper, and all by class",
     "compact_vit_shares": "Where the compact vision transformer multiplies (qkv, 3 x 32 x 32, rule paper)",
     "qwen2_cache_bytes": "Bytes of the cache of Qwen2-1.5B, 16 bits for each value",
+    "decode_steps": "One decoded token: operations of one layer, bytes of all caches (Qwen2-1.5B, 16 bits, units folded)",
     "keyless_parameters": "Parameters of depths of factorization, trained and fused",
     "minimum_totals": "Printed totals beside our encoders (width 64, MNIST)",
     "minimum_overdetermination": "Q = K M / P of the printed totals",

@@ -33,6 +33,7 @@ CASES = {
     "qk-mfqk": {"attention": "qk-mfqk"},
     "mf": {"attention": MF, "norm": "shift-batch", "mlp": "mf", "tied": False},
     "mf-attention": {"attention": "mf-attention", "norm": "shift-batch", "mlp": "mf", "tied": False},
+    "qwen2": {"name": "qwen2-1.5b", "heads": 4, "kv_heads": 2, "attention": "qvv3"},
     "gpt2": {"name": "gpt2-12", "heads": 2, "attention": replace(PRESETS["symmetric"], normaliser_form="log")},
 }
 

@@ -103,6 +103,21 @@ def test_caches_and_depths_of_the_qwen_shape(found):
     assert depths["qvv3"] == (3_211_264, 3_145_728, 1_538_202_112, 1_532_697_088)
 
 
+def test_a_decoded_token_costs_what_its_closed_form_says(found):
+    d, kv, steps = 1536, 256, rows(found, "decode_steps")
+    assert [tokens for unit, tokens, *_ in steps if unit == "qvv3"] == [512, 2048, 8192, 32768]
+    for unit, tokens, learned, activation, fixed, *_, cache in steps:
+        projections = {
+            "qkv": 2 * d * d + 2 * d * kv,
+            "qvv3": 2 * d * d + d * kv,
+            "hadamard-o-block": d * d + 2 * d * kv + d,
+        }
+        assert learned == projections[unit]
+        assert activation == 2 * tokens * d
+        assert fixed == 2 * (d + tokens * kv) + 12 * tokens  # rotations of the query and of all keys, 1 / sqrt(128)
+        assert cache == 28 * (1 if unit == "qvv3" else 2) * kv * tokens * 2
+
+
 def test_savings_of_the_hadamard_projection(found):
     assert [row[1] for row in rows(found, "hadamard_attention_saving")] == [24.805, 24.902, 24.951, 24.976, 24.988]
     totals = {row[:2]: row[3:] for row in rows(found, "hadamard_total_saving")}
