@@ -7,12 +7,15 @@ are written turned.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from mfsim.kernels.int8_image import lines, picture
 from mfsim.kernels.int8_parts import joined, over, whole
 from mfsim.kernels.int8_product import scratch, up
-from mfsim.kernels.int8_take import SIGN, take
 from mfsim.kernels.jit import kernel
+from mfsim.kernels.moves import turn_plane
 from mfsim.kernels.windows import window_of
 
 LEAST_OUTPUTS = 8
@@ -20,50 +23,16 @@ LEAST_OUTPUTS = 8
 
 
 @kernel
-def picture(x, top, left_pad, left, zero, places, flip, image):
-    """Fill image [n, H + pads, W + pads, C] with what a part takes of x [n, C, H, W], or of the code 0 around it."""
-    image[:] = ((zero << places) if left == SIGN else 0) ^ flip
-    for n in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            for i in range(x.shape[2]):
-                line = image[n, top + i, left_pad : left_pad + x.shape[3], c]
-                take(x[n, c, i], line, left, zero, places, flip)
-
-
-@kernel
-def lines(image, channel, channels, window, columns, height, first, a, at):
-    """Fill rows of `a` from column `at` with the windows of output lines `first` onwards, in the order (y, x, channel).
-
-    A line is one row of `columns` outputs of one of the samples, which have `height` of them.
-    """
-    taps_y, taps_x, stride_y, stride_x, _, _, step_y, step_x = window
-    whole = step_x == 1 and channels == image.shape[3]
-    runs, size = (1, taps_x * channels) if whole else (taps_x, channels)
-    row_bytes = image.shape[2] * image.shape[3]
-    for row in range(a.shape[0]):
-        line = first + row // columns
-        n, y, x = line // height, line % height * stride_y, row % columns * stride_x
-        flat = image[n].reshape(-1)
-        place = at
-        for ky in range(taps_y):
-            start = (y + ky * step_y) * row_bytes + x * image.shape[3] + channel
-            for kx in range(runs):
-                source = flat[start + kx * step_x * image.shape[3] :][:size]
-                target = a[row, place : place + size]
-                for k in range(size):
-                    target[k] = source[k]
-                place += size
-
-
-@kernel
 def turn(rows, columns, height, first, output, y):
     """Fill lines `first` onwards of y [n, O, H', W'], from `output`, with rows [lines * columns, outputs]."""
-    for line in range(rows.shape[0] // columns):
-        n, i = (first + line) // height, (first + line) % height
-        for o in range(rows.shape[1]):
-            target = y[n, output + o, i]
-            for j in range(columns):
-                target[j] = rows[line * columns + j, o]
+    outputs, plane = rows.shape[1], height * columns
+    line, end = first, first + rows.shape[0] // columns
+    while line < end:
+        n, i = line // height, line % height
+        count = min(height - i, end - line)
+        target = (n * y.shape[1] + output) * plane + i * columns
+        turn_plane(rows, (line - first) * columns * outputs, outputs, y, target, plane, count * columns, outputs)
+        line += count
 
 
 def prepared(inputs, y, attributes, sums_of, after):
@@ -104,7 +73,8 @@ def _run(x, groups, fits, channels, window, pads, y):
                 key = (part.left, part.places, flip)
                 if key not in images:
                     images[key] = scratch.get(f"image {len(images)}", shape, each.product.layout.word)
-                    picture(x, top, left, part.left, part.zero, part.places, flip, images[key])
+                    taken = scratch.get("taken", (math.prod(x.shape[1:]),), each.product.layout.word)
+                    picture(x, top, left, part.left, part.zero, part.places, flip, taken, images[key])
     total, columns, events = batch * y.shape[2], y.shape[3], 0
     step = max(1, min(each.product.chunk for sums in groups for each in sums) // columns)
     for first in range(0, total, step):
