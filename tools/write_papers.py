@@ -33,10 +33,11 @@ page.
 """
 
 LAYERS = """
-Units stand in three ways: as they are written (a cosine transform or a filterbank is a matrix product, Fourier
+Units stand in four ways: as they are written (a cosine transform or a filterbank is a matrix product, Fourier
 magnitudes are the fixed-point op of the integer program), *fast* (Lee's cosine transform, radix-2 Fourier transforms,
-counted while they run on numbers that count), and *folded* (the network of `fold_attention`, counted as the network that
-it is). Multiplications by learned constants, by activations and by fixed constants are those of the closed forms where
+counted while they run on numbers that count), *fixed-point* (the op of the integer program that a filterbank of the form
+`fft` becomes: the same products, and its roundings), and *folded* (the network of `fold_attention`, counted as the network
+that it is). Multiplications by learned constants, by activations and by fixed constants are those of the closed forms where
 the column says so. Additions follow the rules of mfsim: a bias starts its accumulator, a sum that nothing starts begins
 with its first operand, every weight of a softmax is a rounded quotient.
 

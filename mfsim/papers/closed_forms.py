@@ -65,7 +65,7 @@ def _transforms(config: AttentionConfig, unit: Unit, setting: Setting) -> Counte
                 "abs": vectors * 2,
             }
         )
-    if kind == "filterbank" and unit.way == "fast":
+    if kind == "filterbank" and unit.way in ("fast", "fixed-point"):
         g = int((tokens - 1) ** 0.5)
         p, pairs = g.bit_length() - 1, uses(config) * heads * -(-n // 2)
         return Counter(

@@ -21,7 +21,8 @@ WHY: dict[tuple[str, str], str] = {
     ("normaliser", "shift"): (
         "rounding doubles every numerator and every row sum; the factor 1 / sqrt(n) lies in the table and shifts nothing"
     ),
-    ("transforms", "addsub"): "each turned bin, each root and each real bin of the fixed-point transform is rounded",
+    ("transforms", "addsub"): "each turned bin, each bin times a gain, each root and each result of the fixed-point "
+    "transform is rounded",
     ("transforms", "shift"): "guard bits of the fixed-point transform, and its roundings",
     (
         "transforms",

@@ -1,8 +1,9 @@
 """The attention units of the papers, each in the ways it can be computed, and their counts by part.
 
 A transform may be counted as the module is written (a matrix product; for Fourier magnitudes the
-fixed-point op of the integer program), by a fast algorithm that runs on counting numbers (`mfsim/shapes/fast_transforms.py`), or not at all where it folds into W_O: then the
-folded network is counted as the network that it is.
+fixed-point op of the integer program), by a fast algorithm that runs on counting numbers
+(`mfsim/shapes/fast_transforms.py`), as the fixed-point op that this becomes in the integer program (a filterbank of
+the form fft), or not at all where it folds into W_O: then the folded network is counted as the network that it is.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from mfsim.papers.measure import unit_count
 from mfsim.shapes.fast_transforms import transform_rows
 
 PARTS = ("projections", "transforms", "mf value", "scores", "normaliser", "aggregation", "output transform")
-WAYS = ("written", "fast", "folded")
+WAYS = ("written", "fast", "fixed-point", "folded")
 
 _PART_OF = {
     **dict.fromkeys(("query", "key", "value", "output", "chain", "relu"), "projections"),
@@ -59,7 +60,7 @@ UNITS = (
     *(
         Unit("learned-queries", name, way)
         for name in ("qk-sk", "q-sk-sk", "sq-sk-k", "sq-sk-sk")
-        for way in ("fast", "written")
+        for way in ("fast", "fixed-point", "written")
     ),
     Unit("keyless", "qvv2"),
     *(Unit("keyless", name, way) for name in ("qvv3", "qvv4") for way in ("folded", "written")),
@@ -85,6 +86,8 @@ class Setting:
         config = PRESETS[unit.preset]
         if config.output == "hadamard" and self.width & (self.width - 1):
             config = replace(config, hadamard_size="block")
+        if unit.way == "fixed-point":
+            config = replace(config, filterbank_form="fft")
         return config if config.heads == 1 else replace(config, heads=self.heads)
 
 
