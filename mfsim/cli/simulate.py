@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mfsim.cli.options import BatchSize, Data, Debug, Json, SplitName, Target
+from mfsim.cli.options import Data, Debug, Json, SplitName, Target
 from mfsim.cli.session import Session, session
 from mfsim.settings import DEFAULTS
 
@@ -30,7 +30,9 @@ def command(
     split: SplitName = "test",
     samples: Samples = None,
     trace: Trace = None,
-    batch_size: BatchSize = 64,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Samples at a time; by default as many as stay in a core's cache.")
+    ] = None,
     threads: Threads = None,
     references: References = DEFAULTS.reference_samples,
     json: Json = False,

@@ -9,7 +9,7 @@ from mfsim.kernels.int8_product import LAYOUTS
 FORMS = tuple(LAYOUTS)
 
 
-def prepare(inputs, outputs, attributes):
-    """Return a `run` for these operands, or None if some word is wider than 8 bits."""
+def prepare(inputs, outputs, attributes, after=None):
+    """Return a `run`, or None if some word is wider than 8 bits; `after` is the `Fit` of the sums."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
-    return prepared(inputs, lambda w, bias, probe: dense_sums(x, w, bias, y, probe))
+    return prepared(inputs, y, lambda w, bias, probe: dense_sums(x, w, bias, y, probe), after)

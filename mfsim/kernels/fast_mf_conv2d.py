@@ -10,12 +10,12 @@ FORMS = tuple(LAYOUTS)
 SHIFTS = ("shift_x", "shift_w")
 
 
-def prepare(inputs, outputs, attributes):
-    """Return a `run` for these operands, or None if some word is wider than 8 bits or groups are small."""
+def prepare(inputs, outputs, attributes, after=None):
+    """Return a `run`, or None if some word is wider than 8 bits or groups are small; `after` is the `Fit` of the sums."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
 
     def sums_of(w, bias, part):
         shifts = {name: attributes[name][part] if len(attributes[name]) > 1 else attributes[name] for name in SHIFTS}
         return mf_sums(x, w, bias, y, attributes | shifts)
 
-    return prepared(inputs, attributes, sums_of)
+    return prepared(inputs, y, attributes, sums_of, after)

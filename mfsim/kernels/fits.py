@@ -10,6 +10,7 @@ where half-even has added = 2**(k-1) - 1 and odd = 1, so that only a half above 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,7 +75,7 @@ def requantizing(low: int, high: int, attributes: Any, rectified: bool = False) 
 def fitted(
     low: int,
     high: int,
-    rules: list[tuple[int, int, int, int, int]],
+    rules: Sequence[tuple[int, int, int, int, int]],
     limits: tuple[int, int],
     kept: int = 0,
     rectified: bool = False,

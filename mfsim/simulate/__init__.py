@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from mfsim.simulate.decoding import Decoding
 from mfsim.simulate.inputs import quantize_input
-from mfsim.simulate.run import Simulation, simulate
+from mfsim.simulate.run import Simulation, Simulator, simulate
 from mfsim.simulate.values import accuracy, dequantized
 
-__all__ = ["Decoding", "Simulation", "accuracy", "dequantized", "quantize_input", "simulate"]
+__all__ = ["Decoding", "Simulation", "Simulator", "accuracy", "dequantized", "quantize_input", "simulate"]

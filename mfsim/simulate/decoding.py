@@ -6,7 +6,7 @@ import numpy as np
 
 from mfsim.errors import DataError, ShapeError
 from mfsim.program import POSITION, Program
-from mfsim.simulate.run import simulate
+from mfsim.simulate.run import Simulator
 
 
 class Decoding:
@@ -47,6 +47,7 @@ class Decoding:
             raise ShapeError(f"`samples` must be at least 1, not {samples}")
         self.program, self.samples, self.threads, self.position = program, samples, threads, 0
         (self._ids,) = others
+        self._simulator = Simulator(program)
         self.caches = {
             name: np.zeros((samples, *program.tensors[name].shape[1:]), dtype=np.int64) for name in program.caches
         }
@@ -79,7 +80,7 @@ class Decoding:
             raise ShapeError(f"the caches are full: the program decodes sequences of {self.tokens} tokens")
         places = np.full((self.samples, 1), self.position)
         feeds = {self._ids: ids[:, None], self.program.metadata[POSITION]: places, **self.caches}
-        outputs = simulate(self.program, feeds, threads=self.threads).outputs
+        outputs = self._simulator.run(feeds, threads=self.threads).outputs
         if self.position < self.tokens - 1:
             for name, row in self.program.caches.items():
                 self.caches[name][:, self.position] = outputs[row][:, 0]

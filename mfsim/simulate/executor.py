@@ -1,10 +1,10 @@
-"""`Executor`: a plan run chunk by chunk, each thread in a block of memory of its own that is made once."""
+"""`Executor`: a plan run chunk by chunk, each in a block of memory that is made once and lent to one thread at a time."""
 
 from __future__ import annotations
 
-import threading
+import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,19 @@ _Bound = tuple[dict[str, tuple[np.ndarray, _Shown]], list[_Call]]
 """For a chunk of some size: by input where its codes go and what is shown of it, and the calls."""
 
 
+@dataclass
+class _Room:
+    """Memory for one chunk at a time, and the calls in it by number of samples."""
+
+    memory: np.ndarray = field(default_factory=lambda: _memory(0))
+    bound: dict[int, _Bound] = field(default_factory=dict)
+
+
+def _memory(size: int) -> np.ndarray:
+    block: np.ndarray = aligned((size,), np.uint8)  # type: ignore[no-untyped-call]  # kernels have no types
+    return block
+
+
 class Executor:
     """A program ready to run: its kernels prepared, its weights packed.
 
@@ -60,7 +73,7 @@ class Executor:
         self._constants = {
             name: np.array(tensor.codes) for name, tensor in program.tensors.items() if tensor.is_constant
         }
-        self._local = threading.local()
+        self._free: list[_Room] = []
 
     def run(self, inputs: Mapping[str, np.ndarray], visit: Visit) -> dict[str, int]:
         """Run one chunk, show what is to be seen to `visit`, and return the overflow events by node.
@@ -68,7 +81,8 @@ class Executor:
         What `visit` gets holds codes of any integer type, and only until it returns.
         """
         batch = len(next(iter(inputs.values()))) if inputs else 0
-        sources, calls = self._bound(batch)
+        room = self._free.pop() if self._free else _Room()
+        sources, calls = self._bound(room, batch)
         for name, codes in inputs.items():
             sources[name][0][...] = codes
         for _, shown in sources.values():
@@ -81,18 +95,18 @@ class Executor:
                 events.update(dict.fromkeys(call.counts, int(number)))
             for name, codes in call.shown:
                 visit(name, codes)
+        self._free.append(room)
         return events
 
-    def _bound(self, batch: int) -> _Bound:
-        """Return the inputs and the calls for a chunk of `batch` samples in this thread's memory."""
-        known: dict[int, _Bound] = self._local.__dict__.setdefault("bound", {})
-        if batch in known:
-            return known[batch]
+    def _bound(self, room: _Room, batch: int) -> _Bound:
+        """Return the inputs and the calls for a chunk of `batch` samples in the memory of `room`."""
+        if batch in room.bound:
+            return room.bound[batch]
         size = self.plan.sample * batch
-        memory = self._local.__dict__.get("memory")
-        if memory is None or memory.size < size:
-            memory = self._local.memory = aligned((size,), np.uint8)
-            known.clear()
+        if room.memory.size < size:
+            room.memory = _memory(size)
+            room.bound.clear()
+        memory = room.memory
 
         def array(view: View) -> np.ndarray:
             if view.buffer in self._constants:
@@ -100,7 +114,7 @@ class Executor:
             buffer = self.plan.buffers[view.buffer]
             first = buffer.offset * batch
             flat = memory[first : first + buffer.bytes * batch].view(buffer.dtype)
-            return flat.reshape(batch, *view.shape)
+            return np.reshape(flat, (batch, *view.shape))
 
         def shown(names: Iterable[str]) -> _Shown:
             return [(name, array(self.plan.views[name])) for name in names]
@@ -117,10 +131,11 @@ class Executor:
             for step in self.plan.steps
         ]
         inputs = {name: (array(self.plan.views[name]), shown(self.plan.shown[name])) for name in self.program.inputs}
-        known[batch] = inputs, calls
-        return known[batch]
+        room.bound[batch] = inputs, calls
+        return room.bound[batch]
 
+    @functools.cached_property
     def overflowing(self) -> list[str]:
-        """Return the nodes that can overflow, found by running an empty batch."""
+        """The nodes that can overflow, found by running an empty batch."""
         empty = {name: np.empty((0, *self.program.tensors[name].shape[1:]), np.int64) for name in self.program.inputs}
         return list(self.run(empty, lambda name, codes: None))

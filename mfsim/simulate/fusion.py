@@ -71,7 +71,7 @@ def _chain(
         elif reader.op in MOVERS:
             movers.append(reader)
         elif reader.op in ("requantize", "accumulator"):
-            attributes = reader.attributes | (ACCUMULATOR if reader.op == "accumulator" else {})
+            attributes: dict[str, Any] = {**reader.attributes, **(ACCUMULATOR if reader.op == "accumulator" else {})}
             if len(attributes["shift"]) > 1 and (
                 movers or not _on_channels(program, product, reader, attributes["axis"])
             ):

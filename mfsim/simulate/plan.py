@@ -146,14 +146,17 @@ class Plan:
     def _add_chain(self, node: Node, chain: Chain) -> None:
         """Add a product that fits its sums, and then what moves the fitted codes."""
         target = operand_of(self.program.tensors[chain.result])
+
+        def narrow(name: str) -> Operand:
+            return target._replace(shape=self.program.tensors[name].shape[1:])
+
         ends = [node.outputs[0], *(mover.outputs[0] for mover in chain.movers)]
-        operands = [target._replace(shape=self.program.tensors[name].shape[1:]) for name in ends]
-        names = [*ends[:-1], chain.result]
-        self._add_step(chain.run, node, node.inputs, {names[0]: operands[0]}, chain.fitting)
-        for k, mover in enumerate(chain.movers):
-            run = form_of(mover.op, operands[k : k + 1], operands[k + 1 : k + 2], mover.attributes)
-            source = View(names[k], operands[k].shape)
-            self._add_step(run or any_word(mover.op), mover, (source,), {names[k + 1]: operands[k + 1]}, None)
+        buffers = [*ends[:-1], chain.result]
+        self._add_step(chain.run, node, node.inputs, {buffers[0]: narrow(ends[0])}, chain.fitting)
+        for mover, source, end, buffer in zip(chain.movers, buffers[:-1], ends[1:], buffers[1:], strict=True):
+            moved, result = narrow(mover.inputs[0]), narrow(end)
+            run = form_of(mover.op, [moved], [result], mover.attributes) or any_word(mover.op)
+            self._add_step(run, mover, (View(source, moved.shape),), {buffer: result}, None)
 
     def _add_step(
         self,

@@ -56,6 +56,109 @@ class Simulation:
         return next(iter(self.outputs.values()))
 
 
+class Simulator:
+    """A program ready to run again and again: its kernels prepared and its weights packed once.
+
+    Parameters
+    ----------
+    program : Program
+    kernels : `fast` takes the fast form of an op where it has one; `plain` never does
+
+    Raises
+    ------
+    DataError
+        If there are no such kernels.
+    UnsupportedOpError
+        If `MFSIM_CPU` names no level of this machine.
+    """
+
+    def __init__(self, program: Program, *, kernels: str = "fast") -> None:
+        if kernels not in KERNELS:
+            raise DataError(f"`kernels` must be one of {', '.join(KERNELS)}, not {kernels!r}")
+        try:
+            host.best(("portable",))
+        except ValueError as error:
+            raise UnsupportedOpError(str(error)) from None
+        self.program, self.kernels = program, kernels
+        self._executors: dict[frozenset[str], Executor] = {}
+
+    def run(
+        self,
+        inputs: Inputs,
+        *,
+        batch_size: int | None = None,
+        threads: int | None = None,
+        observe: bool = False,
+        keep: Collection[str] = (),
+        trace: str | os.PathLike[str] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Simulation:
+        """Run the program and return its output codes and what was observed; arguments and errors as of `simulate`."""
+        program = self.program
+        for name, value in (("batch_size", batch_size), ("threads", threads)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise DataError(f"`{name}` must be an integer of at least 1, not {value!r}")
+        keep = (keep,) if isinstance(keep, str) else tuple(keep)
+        for name in keep:
+            if name not in program.tensors or program.tensors[name].is_constant:
+                raise DataError(f"the program has no activation `{name}`{did_you_mean(name, program.tensors)}")
+        arrays = by_name(program, inputs)
+        for name, codes in arrays.items():
+            check_codes(program.tensors[name], codes)
+        samples = len(next(iter(arrays.values()))) if arrays else 0
+        results = {
+            name: np.empty((samples, *program.tensors[name].shape[1:]), np.int64) for name in (*program.outputs, *keep)
+        }
+        executor = self._executor(observe or trace is not None, keep)
+        observed: dict[str, tuple[int, int]] = {}
+        overflows = dict.fromkeys(executor.overflowing, 0)
+        with contextlib.ExitStack() as stack:
+            writer = stack.enter_context(VectorWriter(trace, program, samples)) if trace is not None else None
+
+            def chunk(start: int) -> _Found:
+                seen: dict[str, tuple[int, int]] = {}
+
+                def visit(name: str, codes: np.ndarray) -> None:
+                    if name in results:
+                        results[name][start : start + len(codes)] = codes
+                    if observe and codes.size:
+                        seen[name] = int(codes.min()), int(codes.max())
+                    if writer is not None:
+                        writer.put(name, start, codes.astype(np.int64))
+
+                stop = min(start + size, samples)
+                return stop - start, executor.run({k: a[start:stop] for k, a in arrays.items()}, visit), seen
+
+            threads = threads or _cores()
+            done, size = 0, batch_size or _chunk(samples, executor.samples, threads)
+            found = stack.enter_context(contextlib.closing(_mapped(chunk, range(0, samples, size), threads)))
+            for count, events, seen in found:
+                done += count
+                for name, number in events.items():
+                    overflows[name] += number
+                for name, (lo, hi) in seen.items():
+                    low, high = observed.get(name, (lo, hi))
+                    observed[name] = min(lo, low), max(hi, high)
+                if progress is not None:
+                    progress(done, samples)
+        return Simulation(
+            samples,
+            {name: results[name] for name in program.outputs},
+            observed,
+            overflows,
+            {name: results[name] for name in keep},
+        )
+
+    def _executor(self, every: bool, keep: Collection[str]) -> Executor:
+        tensors = self.program.tensors
+        seen = (
+            frozenset(name for name, tensor in tensors.items() if not tensor.is_constant) if every else frozenset(keep)
+        )
+        if seen not in self._executors:
+            self._executors[seen] = Executor(self.program, self.kernels, seen)
+        return self._executors[seen]
+
+
 def simulate(
     program: Program,
     inputs: Inputs,
@@ -92,65 +195,11 @@ def simulate(
     ------
     DataError, ShapeError
         If inputs, options or names do not suit the program.
+    UnsupportedOpError
+        If `MFSIM_CPU` names no level of this machine.
     """
-    for name, value in (("batch_size", batch_size), ("threads", threads)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise DataError(f"`{name}` must be an integer of at least 1, not {value!r}")
-    if kernels not in KERNELS:
-        raise DataError(f"`kernels` must be one of {', '.join(KERNELS)}, not {kernels!r}")
-    keep = (keep,) if isinstance(keep, str) else tuple(keep)
-    for name in keep:
-        if name not in program.tensors or program.tensors[name].is_constant:
-            raise DataError(f"the program has no activation `{name}`{did_you_mean(name, program.tensors)}")
-    arrays = by_name(program, inputs)
-    for name, codes in arrays.items():
-        check_codes(program.tensors[name], codes)
-    samples = len(next(iter(arrays.values()))) if arrays else 0
-    results = {
-        name: np.empty((samples, *program.tensors[name].shape[1:]), np.int64) for name in (*program.outputs, *keep)
-    }
-    try:
-        host.best(("portable",))
-    except ValueError as error:
-        raise UnsupportedOpError(str(error)) from None
-    activations = [name for name, tensor in program.tensors.items() if not tensor.is_constant]
-    executor = Executor(program, kernels, activations if observe or trace is not None else keep)
-    observed: dict[str, tuple[int, int]] = {}
-    overflows = dict.fromkeys(executor.overflowing(), 0)
-    with contextlib.ExitStack() as stack:
-        writer = stack.enter_context(VectorWriter(trace, program, samples)) if trace is not None else None
-
-        def chunk(start: int) -> _Found:
-            seen: dict[str, tuple[int, int]] = {}
-
-            def visit(name: str, codes: np.ndarray) -> None:
-                if name in results:
-                    results[name][start : start + len(codes)] = codes
-                if observe and codes.size:
-                    seen[name] = int(codes.min()), int(codes.max())
-                if writer is not None:
-                    writer.put(name, start, codes.astype(np.int64))
-
-            stop = min(start + size, samples)
-            return stop - start, executor.run({k: a[start:stop] for k, a in arrays.items()}, visit), seen
-
-        done, size = 0, batch_size or _chunk(samples, executor.samples, threads or _cores())
-        found = stack.enter_context(contextlib.closing(_mapped(chunk, range(0, samples, size), threads or _cores())))
-        for count, events, seen in found:
-            done += count
-            for name, number in events.items():
-                overflows[name] += number
-            for name, (lo, hi) in seen.items():
-                low, high = observed.get(name, (lo, hi))
-                observed[name] = min(lo, low), max(hi, high)
-            if progress is not None:
-                progress(done, samples)
-    return Simulation(
-        samples,
-        {name: results[name] for name in program.outputs},
-        observed,
-        overflows,
-        {name: results[name] for name in keep},
+    return Simulator(program, kernels=kernels).run(
+        inputs, batch_size=batch_size, threads=threads, observe=observe, keep=keep, trace=trace, progress=progress
     )
 
 

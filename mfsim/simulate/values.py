@@ -29,7 +29,7 @@ def accuracy(
     images: np.ndarray,
     labels: np.ndarray,
     *,
-    batch_size: int = 64,
+    batch_size: int | None = None,
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> float:
