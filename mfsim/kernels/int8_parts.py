@@ -126,7 +126,7 @@ def joining(word, plain, two):
 
 def whole(y, columns):
     """Return the `Fit` that leaves sums in the range y (low, high) as they are."""
-    return over(fitted(*y, [NOTHING], y), columns)
+    return over(fitted(y[0], y[1], [NOTHING], y), columns)
 
 
 def over(fit, columns):
