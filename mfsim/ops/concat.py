@@ -90,6 +90,7 @@ OP = Op(
     ),
     inputs=("x*",),
     primitives=frozenset({"shift"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,

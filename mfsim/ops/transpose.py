@@ -38,6 +38,8 @@ def cases():
     x = Tensor(
         "x", (1, 2, 3, 4), Format(63), Scale((-3, -5, -4), 2), Range((-(2**62), -3, 2, -1), (-9, 3, 2**54, 1), 3)
     )
+    for perm in ((0, 1, 3, 2), (0, 2, 1, 3), (0, 3, 2, 1)):
+        yield Case("bytes-" + "".join(map(str, perm)), (activation("x", (3, 17, 19), Format(8)),), {"perm": perm})
     for perm in ((0, 1, 2, 3), (0, 2, 3, 1), (0, 3, 1, 2), (0, 3, 2, 1)):
         yield Case("".join(map(str, perm)), (x,), {"perm": perm})
 
@@ -48,6 +50,7 @@ OP = Op(
     attributes=(Attribute("perm", "ints", "axis of x for each axis of the result; perm[0] is 0"),),
     inputs=("x",),
     primitives=frozenset(),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=no_operations,

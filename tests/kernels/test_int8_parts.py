@@ -47,6 +47,13 @@ def test_two_activations(level, words):
         check(program_of("mf_matmul", x, ((2, 20, 9), Format(8, words[1]), -14), {"form": form, "sign_zero": 1}), rng)
 
 
+def test_two_activations_of_more_rows_than_are_worked_on_at_a_time(level, monkeypatch):
+    monkeypatch.setattr("mfsim.kernels.int8_product.CACHE", 1)
+    x, w = ((2, 200, 5), Format(8), -3), ((2, 5, 67), Format(8), -5)
+    for op, attributes in (("matmul", {}), ("mf_matmul", {"form": "ef"})):
+        check(program_of(op, x, w, attributes), np.random.default_rng(3))
+
+
 def test_words_that_are_too_wide_have_no_fast_form():
     w = np.full((3, 2), 100)
     assert prepared(program_of("matmul", ((3,), Format(9), 0), (w, [0]))) is None

@@ -55,16 +55,6 @@ def test_parts_of_mf_products(level, zero, shape):
     assert_bit_equal(Int8Product(parts, w)(x).astype(np.int64), expected)
 
 
-def test_other_weights_are_packed_into_the_same_product(level):
-    rng = np.random.default_rng(4)
-    x, w, other = rng.integers(-128, 128, (5, 70)), *rng.integers(-128, 128, (2, 70, 40))
-    product = Int8Product([Part("ss"), Part("ss", SIGN)], w, np.arange(40))
-    product.pack(other, -np.arange(40))
-    assert_bit_equal(product(x).astype(np.int64), (x + np.sign(x)) @ other - np.arange(40))
-    product.pack(w)
-    assert_bit_equal(product(x).astype(np.int64), (x + np.sign(x)) @ w)
-
-
 def test_all_pairs_of_bytes(level):
     for kind, (low, high) in LEFT.items():
         x, w = np.arange(low, high)[:, None], np.arange(*RIGHT[kind])[None]
