@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from mfsim.kernels.quotients import RECIPROCAL, Quotient
 from mfsim.kernels.row_weights import Terms, prepared
 
@@ -14,4 +16,6 @@ def prepare(inputs, outputs, attributes):
     terms = Terms.of_distances(inputs[0], inputs[1].codes)
     # A term times the reciprocal of a sum that holds it is at most 2**power.
     numerator = (1 << power) + (1 << power - fraction - 1)
-    return prepared(inputs, outputs, 2, terms, Quotient(RECIPROCAL, 2.0 ** (fraction - power), power), numerator)
+    return prepared(
+        inputs, outputs, 2, terms, Quotient(RECIPROCAL, math.ldexp(1.0, fraction - power), power), numerator
+    )

@@ -7,6 +7,7 @@ its sign. Entry 0, in front of them, is the term of what a row does not see.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -162,11 +163,13 @@ def prepared(inputs, outputs, without, terms, quotient, numerator):
 def divided(inputs, outputs, terms, fraction):
     """Return the `run` of a form that divides by the sum of a row; its inputs are x, a table and perhaps a mask."""
     numerator = 0 if terms is None else (terms.greatest << fraction + 1) + terms.greatest_sum(inputs[0].shape[-1])
-    return prepared(inputs, outputs, 2, terms, Quotient(DIVISION, 2.0**fraction), numerator)
+    return prepared(inputs, outputs, 2, terms, Quotient(DIVISION, math.ldexp(1.0, fraction)), numerator)
 
 
 def shifted(inputs, outputs, terms, fraction):
     """Return the `run` of a form that shifts, with thresholds of the sum between table and mask."""
     thresholds = inputs[2].codes
     numerator = 0 if terms is None else (terms.greatest << fraction + 1) + (1 << thresholds.size)
-    return prepared(inputs, outputs, 3, terms, Quotient(SHIFT, 2.0**fraction, 0, search_table(thresholds)), numerator)
+    return prepared(
+        inputs, outputs, 3, terms, Quotient(SHIFT, math.ldexp(1.0, fraction), 0, search_table(thresholds)), numerator
+    )

@@ -28,5 +28,6 @@ OP = Op(
     count=root_norms.count,
     cases=partial(root_cases, True, False),
     derive=root_norms.derive,
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
 )

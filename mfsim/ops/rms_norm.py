@@ -27,5 +27,6 @@ OP = Op(
     count=root_norms.count,
     cases=partial(root_cases, False, False),
     derive=root_norms.derive,
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
 )

@@ -28,5 +28,6 @@ OP = Op(
     reference=partial(shift_norms.reference, False),
     count=partial(shift_norms.count, False),
     cases=partial(shift_cases, "l1"),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
 )

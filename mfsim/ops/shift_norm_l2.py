@@ -27,5 +27,6 @@ OP = Op(
     reference=partial(shift_norms.reference, True),
     count=partial(shift_norms.count, True),
     cases=partial(shift_cases, "l2"),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
 )

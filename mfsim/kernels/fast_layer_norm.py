@@ -1,0 +1,12 @@
+"""layer_norm, fast form: centred codes times one number for their row, in float64 and exact."""
+
+from __future__ import annotations
+
+from mfsim.kernels.row_norms import root_norm
+
+FORMS = ("portable",)
+
+
+def prepare(inputs, outputs, attributes):
+    """Return the `run` of these operands, or None if their words are too long."""
+    return root_norm(inputs, outputs, attributes, centred=True)
