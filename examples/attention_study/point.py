@@ -101,8 +101,12 @@ PRESETS_OF_STUDY: dict[str, tuple[str, dict[str, int], dict[str, Training]]] = {
             "": Training(5, 1, REDUCED_RATES, 128, 0.01, 0.1, 0.2, train=10000, validation=1000),
         },
     ),
-    "paper": ("mini-vit", {}, {"": PAPER}),
-    "paper-compact": ("compact-vit", {}, {"": replace(PAPER, epochs=100, warmup=5 / 100)}),
+    "paper": ("mini-vit", {"width": 128, "depth": 4, "hidden": 256}, {"": PAPER}),
+    "paper-compact": (
+        "compact-vit",
+        {"width": 192, "depth": 6, "hidden": 768},
+        {"": replace(PAPER, epochs=100, warmup=5 / 100)},
+    ),
 }
 """Model, its options, and the training for each data set, "" for any other."""
 

@@ -28,7 +28,7 @@ import table
 import torch
 
 from mfsim.analysis.listing import write_text
-from mfsim.errors import MfsimError, UnsupportedOpError, did_you_mean
+from mfsim.errors import MfsimError, ShapeError, UnsupportedOpError, did_you_mean
 from mfsim.run import read_json, write_json
 from mfsim.summary import tool_versions
 from mfsim.sweep.store import SweepFolder
@@ -60,6 +60,21 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     return options
 
 
+def check_units(units: Sequence[str], setup: point.Setup) -> None:
+    """Raise `ShapeError`, with the names of all such units, if some do not fit the model of `setup`."""
+    unfit = {}
+    for unit in units:
+        try:
+            point.network(point.same(unit, setup.options), setup, seed=0)
+        except ShapeError as error:
+            unfit[unit] = str(error)
+    if unfit:
+        unit, reason = next(iter(unfit.items()))
+        raise ShapeError(
+            f"{', '.join(unfit)} do not fit this {setup.model}; name the others with --units (`{unit}`: {reason})"
+        )
+
+
 def command(given: Sequence[str]) -> str:
     """Return the command that computes what `given` asks for."""
     about_tables = ("--tables", "--docs")
@@ -75,6 +90,7 @@ def study(options: argparse.Namespace, shown: str) -> dict[str, Any]:
     """Compute the points that are missing, seed by seed, and return the content of study.json."""
     changes = {name: getattr(options, name) for name in CHANGES if getattr(options, name) is not None}
     setup = point.Setup.of(options.preset, options.data, changes)
+    check_units(options.units, setup)
     folder = SweepFolder(options.out)
     keys = {(seed, unit): setup.key(unit, seed) for seed in range(options.seeds) for unit in options.units}
     content = report(folder, keys, setup, options, shown)

@@ -10,7 +10,7 @@ import sys
 import pytest
 import torch
 
-from mfsim.errors import DataError, MfsimError
+from mfsim.errors import DataError, MfsimError, ShapeError
 from tests.examples.test_examples import ROOT, run
 
 FOLDER = ROOT / "examples" / "attention_study"
@@ -94,6 +94,25 @@ def test_units_that_share_a_point_are_the_same_network(point):
         with torch.no_grad():
             assert torch.equal(*[network(images) for network in networks])
     assert point.same("qvv2", {"width": 48}) == "qvv2"
+
+
+def test_units_that_do_not_fit_the_model_are_named_before_anything_is_trained(point, study):
+    setup = point.Setup.of("paper-compact", "digits", {"depth": 1})
+    with pytest.raises(ShapeError) as error:
+        study.check_units(["qkv", "gqa", "hadamard-o", "hadamard-o-pad", "mf-vit"], setup)
+    assert str(error.value) == (
+        "gqa, hadamard-o do not fit this compact-vit; name the others with --units "
+        "(`gqa`: `kv_heads` must divide `heads`, which is 3: 1, 3, not 2)"
+    )
+
+
+def test_every_unit_has_the_size_of_the_preset(point):
+    sizes = {"paper": (128, 4), "paper-compact": (192, 6), "reduced": (64, 2)}
+    for preset, (width, depth) in sizes.items():
+        setup = point.Setup.of(preset, "digits", {})
+        for unit in ("qkv", "mf-vit", "chained-vo"):
+            blocks = point.network(unit, setup, 0).blocks
+            assert (blocks[0].attention.width, len(blocks)) == (width, depth)
 
 
 def test_every_unit_has_a_network_that_takes_both_data_sets(point):
