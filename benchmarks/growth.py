@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.rows import machine, medians
 from mfsim.builder import ProgramBuilder
 from mfsim.formats import Format, Scale
+from mfsim.kernels import fast_wht, host
 from mfsim.report.charts import Axis
 from mfsim.report.curves import KINDS, Curve, curves
 from mfsim.report.picture import Picture
@@ -69,7 +70,7 @@ def product(op: str, width: int, rows: int) -> Callable[[], object]:
     return lambda: simulate(program, codes, threads=1, batch_size=rows)
 
 
-def transform(length: int, codes: int, samples: int) -> Callable[[], object]:
+def simulated_transform(length: int, codes: int, samples: int) -> Callable[[], object]:
     """Return a run of Walsh-Hadamard transforms of `length`, made 8 bits wide again, of `samples` times `codes` codes."""
     builder = ProgramBuilder()
     x = builder.input("x", (codes,), WORD, SCALE)
@@ -78,3 +79,9 @@ def transform(length: int, codes: int, samples: int) -> Callable[[], object]:
     program = builder.finish([builder.node("requantize", [wide], shift)])
     values = np.random.default_rng(0).integers(-128, 128, (samples, codes), dtype=np.int8)
     return lambda: simulate(program, values, threads=1)
+
+
+def transform_alone(kind: str, length: int, codes: int) -> Callable[[], object]:
+    """Return a run of the kernel alone, in place on `codes` words of type `kind`."""
+    values, level = np.zeros(codes, kind), host.best(tuple(fast_wht.FORMS))
+    return lambda: fast_wht.transform(values, values, length, 1, "natural", level)

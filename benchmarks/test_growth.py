@@ -36,8 +36,14 @@ def test_width():
 
 
 def test_length():
-    runs = {"wht": [growth.transform(length, CODES, SAMPLES) for length in LENGTHS]}
-    note = f"{SAMPLES} x {CODES} codes of 8 bits, and requantize; one thread, {host.best(tuple(FORMS))}."
+    runs = {
+        "simulated, with requantize": [growth.simulated_transform(length, CODES, SAMPLES) for length in LENGTHS],
+        "kernel alone in place, int32": [
+            growth.transform_alone("int32", length, CODES * SAMPLES) for length in LENGTHS
+        ],
+        "kernel alone in place, int8": [growth.transform_alone("int8", length, CODES * SAMPLES) for length in LENGTHS],
+    }
+    note = f"{SAMPLES} x {CODES} codes of 8 bits; one thread, {host.best(tuple(FORMS))}."
     work = [CODES * SAMPLES] * len(LENGTHS)
     growth.draw(
         "length", "Time of a code by the length of its transform", note, LENGTHS, NANOSECOND, growth.costs(runs, work)

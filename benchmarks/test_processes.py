@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -28,22 +29,26 @@ def child(network: Network, what: str, *arguments: object) -> list[str]:
     return [sys.executable, "-m", "benchmarks.child", what, str(network.integer_path), *map(str, arguments)]
 
 
-def seconds_to_result(network: Network) -> float:
-    """Return the time on the wall from the start of a process until it says that it has a result."""
-    start = time.perf_counter()
+def seconds_to_result(network: Network) -> tuple[float, float]:
+    """Return the time on the wall from the start of a process until it says that it has a result, and what it computed for."""
+    start, before = time.perf_counter(), os.times()
     with subprocess.Popen(child(network, "first"), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         said = process.stdout.readline()
         passed = time.perf_counter() - start
     assert said == "done\n"
-    return passed
+    after = os.times()
+    return passed, sum(after[2:4]) - sum(before[2:4])
 
 
 def test_second_process(networks, record):
     network = networks("mini-vit")
     seconds_to_result(network)
-    found = statistics.median(seconds_to_result(network) for _ in range(STARTS))
-    record(GROUP, "mini-vit, warm kernel cache, start of a process to its first result: seconds", found, "at most", 1.5)
+    wall, processor = (
+        statistics.median(times) for times in zip(*(seconds_to_result(network) for _ in range(STARTS)), strict=True)
+    )
+    what = "mini-vit, warm kernel cache, start of a process to its first result: seconds"
+    record(GROUP, what, wall, "at most", 1.5, f"{processor:.2f} of processor time")
 
 
 def test_memory(networks, record):
