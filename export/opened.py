@@ -12,7 +12,6 @@ import json
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -24,7 +23,7 @@ from mfsim.errors import ModelError, RecipeError
 from mfsim.export.bodies import set_bodies
 from mfsim.export.exactness import check_program
 from mfsim.export.files import write_model
-from mfsim.export.naming import end_name
+from mfsim.export.forms import Form, form_of
 from mfsim.export.words import (
     BIAS,
     CALIBRATION,
@@ -33,7 +32,6 @@ from mfsim.export.words import (
     WEIGHT,
     blank,
     float_weights,
-    put_in,
     set_calibration,
     take_out,
 )
@@ -42,8 +40,11 @@ from mfsim.quant.asked import asked_keys
 from mfsim.quant.calibration import Calibration
 from mfsim.quant.constants import check_plan
 from mfsim.quant.decide import decide
-from mfsim.quant.recipe import Recipe
+from mfsim.quant.recipe import LayerRecipe, Recipe
 from mfsim.quant.words import Plan, Weights
+
+FORMS = 8
+"""How many choices of accumulators and entrances are kept, the latest ones."""
 
 
 def open_model(source: str | os.PathLike[str] | onnx.ModelProto) -> OpenModel:
@@ -74,7 +75,7 @@ class OpenModel:
     def __init__(
         self, model: onnx.ModelProto, calibration: Calibration, quantizers: Mapping[str, Sequence[str]]
     ) -> None:
-        self._model, self._calibration, self._quantizers = model, calibration, quantizers
+        self._model, self._calibration = model, calibration
         self._program: Program | None = None
         self._bare = onnx.ModelProto()
         self._bare.CopyFrom(model)
@@ -87,6 +88,12 @@ class OpenModel:
         self._thresholds = float_weights(self._bare.graph, self._inner, "threshold_quant")
         self.layers = tuple(subject.path for subject in calibration.subjects)
         self.digest = self._digest()
+        # What was found for words that may be asked for again.
+        self._forms: dict[object, Form] = {}
+        self._form: Form | None = None
+        self._decided: dict[tuple[str, LayerRecipe], Plan] = {}
+        self._fitting: set[tuple[object, ...]] = set()
+        self._constants: dict[tuple[object, ...], dict[str, np.ndarray]] = {}
 
     @property
     def recipe(self) -> Recipe:
@@ -111,17 +118,16 @@ class OpenModel:
         for subject in self._calibration.subjects:
             if subject.kind == "Requantized" and subject.path not in recipe.layers:
                 raise RecipeError(f"the recipe must name layer `{subject.path}`: the file has a quantizer behind it")
-        plan = decide(self._calibration, recipe, self._weights)
-        check_plan(self._calibration, recipe, plan, self._weights.arrays, self._biases, self._thresholds)
+        plan = decide(self._calibration, recipe, self._weights, self._decided)
+        check_plan(self._calibration, recipe, plan, self._weights.arrays, self._biases, self._thresholds, self._fitting)
         derived = self._derived(recipe, plan)
-        model = onnx.ModelProto()
-        model.CopyFrom(self._bare)
-        put_in(model.graph, plan, self._inner, derived)
-        set_bodies(model)
-        calibration = replace(self._calibration, recipe=recipe)
-        entrances = {path: [end_name(path, len(model.graph.input))] for path in plan if path.startswith(ENTRANCE)}
-        set_calibration(model, calibration, self._inner | entrances)
-        self._model, self._calibration, self._program = model, calibration, None
+        calibration = self._calibration.with_recipe(recipe)
+        form = self._forms.pop(form_of(plan), None) or Form(self._bare, plan, self._inner, calibration)
+        form.set(plan, derived, calibration)
+        self._forms[form_of(plan)] = form
+        while len(self._forms) > FORMS:
+            del self._forms[next(iter(self._forms))]
+        self._form, self._model, self._calibration, self._program = form, form.model, calibration, None
 
     def _derived(self, recipe: Recipe, plan: Plan) -> dict[str, dict[str, np.ndarray]]:
         """Return the derived constants of the nonlinear layers by path of the layer."""
@@ -133,23 +139,27 @@ class OpenModel:
         scales = {tensor.name: tensor for tensor in self._bare.graph.initializer}
         made = {}
         for subject in subjects:
-            found = {
-                "weight": self._weights.arrays.get(subject.path),
-                "bias": self._biases.get(subject.path),
-                "weight.scale": scales.get(subject.at("weight_quant.scale")),
-            }
-            parameters = {
-                name: numpy_helper.to_array(values) if isinstance(values, onnx.TensorProto) else values
-                for name, values in found.items()
-                if values is not None
-            }
-            made[subject.path] = derived_constants(subject, recipe.layer(subject.path), plan, parameters)
+            words, grids = recipe.layer(subject.path), (plan[subject.at(name)] for name in ("input_quant", "y_scale"))
+            key = (subject.path, words, *(word.exponent for word in grids))
+            if key not in self._constants:
+                found = {
+                    "weight": self._weights.arrays.get(subject.path),
+                    "bias": self._biases.get(subject.path),
+                    "weight.scale": scales.get(subject.at("weight_quant.scale")),
+                }
+                parameters = {
+                    name: numpy_helper.to_array(values) if isinstance(values, onnx.TensorProto) else values
+                    for name, values in found.items()
+                    if values is not None
+                }
+                self._constants[key] = derived_constants(subject, words, plan, parameters)
+            made[subject.path] = self._constants[key]
         return made
 
     def program(self) -> Program:
         """Return the integer program, compiled from the opened graph."""
         if self._program is None:
-            self._program = compile_model(self._model)
+            self._program = compile_model(self._model) if self._form is None else self._form.program()
         return self._program
 
     def model(self) -> onnx.ModelProto:
@@ -168,5 +178,5 @@ class OpenModel:
         model = onnx.ModelProto()
         model.CopyFrom(self._bare)
         blank(model.graph, self._inner)
-        set_calibration(model, replace(self._calibration, recipe=Recipe()), self._inner)
+        set_calibration(model, self._calibration.with_recipe(Recipe()), self._inner)
         return hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest()

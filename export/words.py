@@ -62,27 +62,15 @@ def take_out(graph: onnx.GraphProto, entrances: Sequence[str]) -> None:
     in_order(graph)
 
 
-def put_in(
-    graph: onnx.GraphProto,
-    plan: Plan,
-    quantizers: Mapping[str, Sequence[str]],
-    derived: Mapping[str, Mapping[str, np.ndarray]],
-) -> None:
-    """Give a bare `graph` the words of `plan`, and nonlinear layers their `derived` constants, by layer and name.
+def put_in(graph: onnx.GraphProto, plan: Plan, quantizers: Mapping[str, Sequence[str]]) -> None:
+    """Put the accumulators and entrances of `plan` into a bare `graph`; their scales and bit widths hold nothing yet.
 
     `quantizers` are the names of Quant nodes by the path of the quantizer.
     """
-    nodes = {node.name: node for node in graph.node}
-    tensors = {tensor.name: tensor for tensor in graph.initializer}
-    entrances = [word for path, word in plan.items() if path.startswith(ENTRANCE)]
     for path, word in plan.items():
         if path.rpartition(".")[2] == ACCUMULATOR:
-            _put_accumulators(graph, path.rpartition(".")[0], word, quantizers, nodes)
-        elif not path.startswith(ENTRANCE):
-            for name in quantizers.get(path, ()):  # not every layer has a bias
-                _set_word(graph, nodes[name], path, word, tensors)
-    for node, k, layer, name in _derived_inputs(graph):
-        tensors[node.input[k]].CopyFrom(numpy_helper.from_array(derived[layer][name], node.input[k]))
+            _put_accumulators(graph, path.rpartition(".")[0], word, quantizers)
+    entrances = [word for path, word in plan.items() if path.startswith(ENTRANCE)]
     for k, word in reversed(list(enumerate(entrances))):
         _put_entrance(graph, k, word)
     in_order(graph)
@@ -93,8 +81,8 @@ def blank(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]]) -> No
     tensors = {tensor.name: tensor for tensor in graph.initializer}
     nodes = {node.name: node for node in graph.node}
     names = [nodes[name].input[k] for names in quantizers.values() for name in names for k in (1, 3)]
-    for name in (*names, *(node.input[k] for node, k, _, _ in _derived_inputs(graph))):
-        tensors[name].CopyFrom(_number(name, 0.0))
+    for name in (*names, *(node.input[k] for node, k, _, _ in derived_inputs(graph))):
+        tensors[name].CopyFrom(number(name, 0.0))
 
 
 def float_weights(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]], name: str) -> dict[str, np.ndarray]:
@@ -107,12 +95,12 @@ def float_weights(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]
         if role == name:
             node = nodes[names[0]]
             values = numpy_helper.to_array(tensors[node.input[0]])
-            axis = _output_axis(graph, node, values.ndim) if name == WEIGHT else 0
+            axis = output_axis(graph, node, values.ndim) if name == WEIGHT else 0
             found[layer] = np.ascontiguousarray(np.moveaxis(values, axis, 0))
     return found
 
 
-def _derived_inputs(graph: onnx.GraphProto) -> Iterator[tuple[onnx.NodeProto, int, str, str]]:
+def derived_inputs(graph: onnx.GraphProto) -> Iterator[tuple[onnx.NodeProto, int, str, str]]:
     """Yield (node, number of the input, layer, name) for every constant that is derived from scales."""
     for node in graph.node:
         roles = ROLES.get(node.op_type.removeprefix("Masked"), ())
@@ -126,61 +114,43 @@ def _is(node: onnx.NodeProto, domain: str, op: str) -> bool:
     return (node.domain, node.op_type) == (domain, op)
 
 
-def _number(name: str, value: float) -> onnx.TensorProto:
+def number(name: str, value: float) -> onnx.TensorProto:
+    """Return an initializer of one number."""
     return numpy_helper.from_array(np.array(value, dtype=np.float32), name)
 
 
-def _scale(name: str, exponents: np.ndarray) -> onnx.TensorProto:
+def scale(name: str, exponents: np.ndarray) -> onnx.TensorProto:
+    """Return an initializer of scales 2**exponents."""
     return numpy_helper.from_array(np.asarray(np.ldexp(np.float32(1), exponents)), name)
-
-
-def _set_word(
-    graph: onnx.GraphProto, node: onnx.NodeProto, path: str, word: Word, tensors: Mapping[str, onnx.TensorProto]
-) -> None:
-    exponents, values = word.exponents, tensors.get(node.input[0])
-    if exponents.ndim and values is not None:
-        shape = [1] * len(values.dims)
-        axis = _output_axis(graph, node, len(shape)) if path.endswith(WEIGHT) else 0
-        shape[axis] = len(exponents)
-        exponents = exponents.reshape(shape)
-    tensors[node.input[1]].CopyFrom(_scale(node.input[1], exponents))
-    tensors[node.input[3]].CopyFrom(_number(node.input[3], word.bits))
 
 
 def _readers(graph: onnx.GraphProto, name: str) -> list[onnx.NodeProto]:
     return [node for node in graph.node if name in node.input]
 
 
-def _output_axis(graph: onnx.GraphProto, node: onnx.NodeProto, rank: int) -> int:
+def output_axis(graph: onnx.GraphProto, node: onnx.NodeProto, rank: int) -> int:
     """Return the axis of the output channels of the weights that `node` quantizes."""
     reader = _readers(graph, node.output[0])[0]
     attributes = {a.name: helper.get_attribute_value(a) for a in reader.attribute}
     if reader.op_type == "Transpose":
-        axis = _output_axis(graph, reader, rank)
+        axis = output_axis(graph, reader, rank)
         return int(attributes.get("perm", range(rank)[::-1])[axis])
-    if reader.op_type.endswith("Conv") or attributes.get("transB", 0):
+    if reader.op_type.endswith("Conv") or reader.op_type == "Filterbank" or attributes.get("transB", 0):
         return 0
     return rank - 1
 
 
-def _put_accumulators(
-    graph: onnx.GraphProto,
-    layer: str,
-    word: Word,
-    quantizers: Mapping[str, Sequence[str]],
-    nodes: Mapping[str, onnx.NodeProto],
-) -> None:
-    biases = {nodes[name].output[0] for name in quantizers.get(f"{layer}.{BIAS}".lstrip("."), ())}
-    scale, bit_width = (f"{layer}.{role}".lstrip(".") for role in ROLES["Accumulator"][1:])
-    products = [p for name in quantizers[f"{layer}.{WEIGHT}".lstrip(".")] for p in _products(graph, nodes[name])]
-    for number, product in enumerate(products):
+def _put_accumulators(graph: onnx.GraphProto, layer: str, word: Word, quantizers: Mapping[str, Sequence[str]]) -> None:
+    biases = {node.output[0] for node in _quantizers(graph, layer, BIAS, quantizers)}
+    parameters = [f"{layer}.{role}".lstrip(".") for role in ROLES["Accumulator"][1:]]
+    for k, product in enumerate(products_of(graph, layer, quantizers)):
         sums = [node for node in _readers(graph, product.output[0]) if biases & set(node.input)]
         last = sums[0] if sums else product
-        name = f"{layer}/Accumulator" + (f"_{number}" if number else "")
+        name = f"{layer}/Accumulator" + (f"_{k}" if k else "")
         rename(graph, last.output[0], name)
         made = helper.make_node(
             "Accumulator",
-            [last.output[0], scale, bit_width],
+            [last.output[0], *parameters],
             [name],
             name,
             domain=MFSIM,
@@ -188,8 +158,19 @@ def _put_accumulators(
             signed=1,
         )
         _insert(graph, list(graph.node).index(last) + 1, made, layer, last.output[0])
-    shape = (-1, 1, 1) if word.exponents.ndim and products[0].op_type.endswith("Conv") else word.exponents.shape
-    graph.initializer.extend((_scale(scale, word.exponents.reshape(shape)), _number(bit_width, word.bits)))
+    graph.initializer.extend(onnx.TensorProto(name=name) for name in parameters)
+
+
+def products_of(graph: onnx.GraphProto, layer: str, quantizers: Mapping[str, Sequence[str]]) -> list[onnx.NodeProto]:
+    """Return the products with the weights of `layer`."""
+    return [p for node in _quantizers(graph, layer, WEIGHT, quantizers) for p in _products(graph, node)]
+
+
+def _quantizers(
+    graph: onnx.GraphProto, layer: str, role: str, quantizers: Mapping[str, Sequence[str]]
+) -> list[onnx.NodeProto]:
+    nodes = {node.name: node for node in graph.node}
+    return [nodes[name] for name in quantizers.get(f"{layer}.{role}".lstrip("."), ())]
 
 
 def _products(graph: onnx.GraphProto, quantizer: onnx.NodeProto) -> list[onnx.NodeProto]:
@@ -208,8 +189,8 @@ def _put_entrance(graph: onnx.GraphProto, k: int, word: Word) -> None:
     made.attribute.append(helper.make_attribute("signed", int(word.signed)))
     made.attribute.append(helper.make_attribute("narrow", 0))
     _insert(graph, 0, made, name, value)
-    graph.initializer.append(_scale(parameters[0], word.exponents))
-    graph.initializer.extend((_number(parameters[1], 0.0), _number(parameters[2], word.bits)))
+    graph.initializer.extend(onnx.TensorProto(name=name) for name in parameters)
+    graph.initializer[-2].CopyFrom(number(parameters[1], 0.0))
 
 
 def _insert(graph: onnx.GraphProto, at: int, node: onnx.NodeProto, layer: str, like: str) -> None:

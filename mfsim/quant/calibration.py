@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from mfsim.errors import ModelError
@@ -13,6 +14,14 @@ from mfsim.quant.statistics import Statistics
 
 VERSION = 1
 """Version of the text; it changes when scales chosen from the same text may change."""
+
+
+_BEHIND = f',"version":{VERSION}}}'
+"""The text behind the recipe."""
+
+
+def _text(content: object) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +89,24 @@ class Calibration:
 
     def to_text(self) -> str:
         """Return the calibration as JSON, exactly; equal ones give equal texts."""
+        return f"{self._seen}{_text(self.recipe.to_toml())}{_BEHIND}"  # the order of its patterns counts
+
+    def with_recipe(self, recipe: Recipe) -> Calibration:
+        """Return the calibration with another recipe."""
+        made = replace(self, recipe=recipe)
+        vars(made)["_seen"] = self._seen  # the longest part of the text, and the same
+        return made
+
+    @cached_property
+    def _seen(self) -> str:
+        """The text in front of the recipe."""
         content = {
-            "version": VERSION,
-            "recipe": self.recipe.to_toml(),  # the order of its patterns counts
-            "layers": [subject.to_dict() for subject in self.subjects],
-            "outputs": [seen.to_dict() for seen in self.outputs],
             "entrances": [seen.to_dict() for seen in self.entrances],
+            "layers": [subject.to_dict() for subject in self.subjects],
             "needs_entrance": self.needs_entrance,
+            "outputs": [seen.to_dict() for seen in self.outputs],
         }
-        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return f'{_text(content)[:-1]},"recipe":'
 
     @classmethod
     def from_text(cls, text: str) -> Calibration:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableSet
 
 import numpy as np
 
@@ -19,19 +19,29 @@ def check_plan(
     weights: Mapping[str, np.ndarray],
     biases: Mapping[str, np.ndarray],
     thresholds: Mapping[str, np.ndarray],
+    known: MutableSet[tuple[object, ...]] | None = None,
 ) -> None:
     """Raise `RecipeError` for the first constant, in the order of the layers, that does not fit its word in `plan`.
 
-    `weights`, `biases` and `thresholds` are by the path of their layer.
+    `weights`, `biases` and `thresholds` are by the path of their layer. `known` keeps from one call to the next
+    which constants fit which words.
     """
+    known = set() if known is None else known
     for subject in calibration.subjects:
         path, words = subject.path, recipe.layer(subject.path)
         if subject.at("weight_quant") in plan:
             weight, bias = plan[subject.at("weight_quant")], plan[subject.at("bias_quant")]
-            check_product(path, weights[path], biases.get(path), weight.exponents, bias.exponents, bias.bits)
+            key: tuple[object, ...] = (path, weight.exponents.tobytes(), bias.exponents.tobytes(), bias.bits)
+            if key not in known:
+                check_product(path, weights[path], biases.get(path), weight.exponents, bias.exponents, bias.bits)
         elif path in thresholds and words.threshold != PROVED:
             word = plan[subject.at("threshold_quant")]
-            check_threshold(path, thresholds[path], word.exponents, word.bits)
+            key = (path, word.exponents.tobytes(), word.bits)
+            if key not in known:
+                check_threshold(path, thresholds[path], word.exponents, word.bits)
+        else:
+            continue
+        known.add(key)
 
 
 def check_product(

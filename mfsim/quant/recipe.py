@@ -25,6 +25,7 @@ weights would all be zero.
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
 import pathlib
 import tomllib
@@ -132,7 +133,7 @@ class Recipe:
         for pattern, given in self.layers.items():
             if matches(pattern, path):
                 changes |= given
-        return replace(self.defaults, **changes)
+        return replace(self.defaults, **changes) if changes else self.defaults
 
     def check(self, paths: Iterable[str]) -> None:
         """Raise `RecipeError` for a pattern that matches none of the module `paths` and no module around them."""
@@ -157,6 +158,7 @@ class Recipe:
         return "\n".join(lines) + "\n"
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def matches(pattern: str, path: str) -> bool:
     """Whether `pattern` matches the module at `path`, or one around it.
 
