@@ -19,7 +19,8 @@ VARIABLE = "MFSIM_CPU"
 
 _AVX512 = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
 _NEEDED = {
-    "amx": (*_AVX512, "avx512vnni", "amx-tile", "amx-int8"),
+    "amx": (*_AVX512, "avx512vnni", "avx512vbmi", "amx-tile", "amx-int8"),
+    "vbmi": (*_AVX512, "avx512vnni", "avx512vbmi"),
     "vnni": (*_AVX512, "avx512vnni"),
     "avx512": _AVX512,
     "avx2": ("avx2",),

@@ -121,4 +121,5 @@ OP = Op(
     count=count,
     cases=cases,
     derive=derive,
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
 )

@@ -33,7 +33,7 @@ def test_levels_need_all_their_features(monkeypatch):
 def test_tiles_need_leave(monkeypatch):
     without(monkeypatch)
     monkeypatch.setattr(host, "_tiles_allowed", lambda: False)
-    assert host.available()[0] == "vnni"
+    assert host.available()[0] == "vbmi"
 
 
 def test_best_is_the_highest_form_that_is_allowed(monkeypatch):
@@ -52,4 +52,4 @@ def test_a_level_that_is_unknown_or_missing_is_an_error(monkeypatch):
         monkeypatch.setenv("MFSIM_CPU", name)
         with pytest.raises(ValueError, match="MFSIM_CPU") as error:
             host.best(("portable",))
-        assert str(error.value) == f"`MFSIM_CPU` must be one of vnni, avx512, avx2, portable, not {name!r}, {why}"
+        assert str(error.value) == f"`MFSIM_CPU` must be one of vbmi, vnni, avx512, avx2, portable, not {name!r}, {why}"
