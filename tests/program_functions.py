@@ -104,11 +104,11 @@ def shift_norm_of(kind):
     return made
 
 
-def transform_of(derived, codes, **options):
+def transform_of(derived, codes, error=(), **options):
     @rows
     def made(make, x, pool):
         n, fraction = x.shape[-1], make.int(0, 5)
-        guard, bits = derived.defaults(n, x.range.bound, fraction, x.scale.exponent)
+        guard, bits = derived.defaults(n, x.range.bound, fraction, x.scale.exponent, *error)
         table = constant(make, codes(n, bits), None, -bits)
         return [x.name, table], {"fraction": fraction, "guard": guard} | {k: make.one(*v) for k, v in options.items()}
 
@@ -185,6 +185,7 @@ def embedding(make, x, pool):
 FUNCTIONS = {
     "csd_gain": csd_gain,
     "dct": transform_of(dct, dct.multipliers, products=("mul", "shift")),
+    "dft_alpha_beta": transform_of(dft, dft.cosines, (dft.estimate_error,), products=("mul", "shift")),
     "dft_magnitude": transform_of(dft, dft.cosines),
     "embedding": embedding,
     "filterbank": filterbank,

@@ -15,6 +15,7 @@ ASSP-35, 1987 (real radix 2 in place).
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from fractions import Fraction
 
 import mpmath
@@ -26,6 +27,8 @@ MOST_TWIDDLE_BITS = 30
 """The finest grid of the cosines is 2**-30."""
 RADICAND_BITS = 62
 """What stands under a root is below 2**62."""
+STRETCH = Fraction(1008, 1000)
+"""Above sqrt(65) / 8: the most by which max(M + m/8, 7/8 M + m/2) exceeds the root of M**2 + m**2."""
 Rows = tuple[tuple[int, ...], ...]
 
 
@@ -119,6 +122,18 @@ def factors(n: int, guard: int, fraction: int, x_exponent: int, twiddle_bits: in
     return 1 << twiddle_bits, 1 << guard, 1 << max(p, 0), 1 << max(-p, 0), factor, 1 << max(h, 0), 1 << max(-h, 0)
 
 
+def estimate_places(n: int, guard: int, fraction: int, x_exponent: int, twiddle_bits: int) -> int:
+    """Return h: an estimate of a magnitude, 8 times as fine as the bins, is factor 2**h codes on the grid 2**-F."""
+    return end_factor(n, guard, fraction, x_exponent, twiddle_bits)[1] - 3
+
+
+def estimate_factors(n: int, guard: int, fraction: int, x_exponent: int, twiddle_bits: int) -> tuple[int, ...]:
+    """Return 2**T, 2**G, and factor, up and down of an estimate."""
+    factor, _ = end_factor(n, guard, fraction, x_exponent, twiddle_bits)
+    h = estimate_places(n, guard, fraction, x_exponent, twiddle_bits)
+    return 1 << twiddle_bits, 1 << guard, factor, 1 << max(h, 0), 1 << max(-h, 0)
+
+
 @functools.lru_cache(maxsize=256)
 def bin_error(n: int, largest: int, twiddle_bits: int) -> Fraction:
     """Return a bound of |computed - exact| of a complex bin, in codes, for codes of at most `largest` in magnitude.
@@ -150,8 +165,22 @@ def result_error(n: int, largest: int, guard: int, fraction: int, x_exponent: in
     return max(inner, ends) * lsb
 
 
-def defaults(n: int, largest: int, fraction: int, x_exponent: int) -> tuple[int, int]:
-    """Return (G, T): the fewest guard and cosine bits that keep `result_error` at 1/4 LSB, as far as words allow.
+def estimate_error(n: int, largest: int, guard: int, fraction: int, x_exponent: int, twiddle_bits: int) -> float:
+    """Return the proved bound in LSB of an estimate's error against that of exact bins, before it is rounded.
+
+    Estimates of two bins differ by at most `STRETCH` times their distance; for odd log2 n each takes sqrt(1/2).
+    """
+    lsb: float = 2.0 ** (x_exponent - guard + fraction) * n**-0.5
+    inner = float(bin_error(n, largest << guard, twiddle_bits))
+    ends = (n * (largest << guard) + inner) * 2.0 ** -(twiddle_bits + 1) * 2**0.5 if check_length(n) % 2 else 0.0
+    return float(STRETCH) * (inner + ends) * lsb
+
+
+@functools.lru_cache(maxsize=256)
+def defaults(
+    n: int, largest: int, fraction: int, x_exponent: int, error: Callable[..., float] = result_error
+) -> tuple[int, int]:
+    """Return (G, T): the fewest guard and cosine bits that keep `error` at 1/4 LSB, as far as words allow.
 
     >>> defaults(64, 128, 4, -4), defaults(8, 128, 4, -4)
     ((4, 14), (2, 11))
@@ -159,7 +188,7 @@ def defaults(n: int, largest: int, fraction: int, x_exponent: int) -> tuple[int,
     q = check_length(n)
     most = (RADICAND_BITS - 2 - 2 * (q + largest.bit_length())) // 2
     most = max(0, min(most, RADICAND_BITS - MOST_TWIDDLE_BITS - q - largest.bit_length() - 2))
-    guard = next((g for g in range(most) if result_error(n, largest, g, fraction, x_exponent, 30) <= 0.125), most)
+    guard = next((g for g in range(most) if error(n, largest, g, fraction, x_exponent, 30) <= 0.125), most)
     bits = range(1, MOST_TWIDDLE_BITS)
-    fitting = (t for t in bits if result_error(n, largest, guard, fraction, x_exponent, t) <= 0.25)
+    fitting = (t for t in bits if error(n, largest, guard, fraction, x_exponent, t) <= 0.25)
     return guard, next(fitting, MOST_TWIDDLE_BITS)

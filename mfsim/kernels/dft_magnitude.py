@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from mfsim.kernels.csd_gain import digits_of
 from mfsim.kernels.fixed_point import rounded, scaled
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.norms import as_rows, scratch
 from mfsim.kernels.primitives import absolute, addsub, mul, root, shift_left
+from mfsim.kernels.turns import turned
 
 
 @kernel
-def _load(row, guard, v):
+def load(row, guard, v):
     """Fill v with the codes of a row in the order of reversed bits, G bits finer."""
     j = 0
     for i in range(v.size):
@@ -24,18 +26,7 @@ def _load(row, guard, v):
 
 
 @kernel
-def _turned(real, imaginary, cosine, sine, level, twiddle_bits):
-    """Return a bin times a point of the unit circle; at 45 degrees (`level`) both cosines are one, and taken out."""
-    if level:
-        across, along = mul(addsub(real, imaginary, -1), cosine), mul(addsub(real, imaginary, 1), cosine)
-    else:
-        across = addsub(mul(real, cosine), mul(imaginary, sine), -1)
-        along = addsub(mul(real, sine), mul(imaginary, cosine), 1)
-    return rounded(across, -twiddle_bits), rounded(along, -twiddle_bits)
-
-
-@kernel
-def _transform(cosines, twiddle_bits, v):
+def transform(cosines, digits, twiddle_bits, v):
     """Transform v, in the order of reversed bits: bin k at k (real part) and n - k (imaginary part)."""
     m, n = 2, v.size
     while m <= n:
@@ -46,20 +37,20 @@ def _transform(cosines, twiddle_bits, v):
             v[base], v[odd] = addsub(low, high, 1), addsub(low, high, -1)
             for k in range(1, m // 4):
                 real, imaginary = v[base + k], v[odd - k]
-                cosine, sine = cosines[k * step], cosines[n // 4 - k * step]
-                across, along = _turned(v[odd + k], v[base + m - k], cosine, sine, 8 * k == m, twiddle_bits)
+                other = v[base + m - k]
+                across, along = turned(v[odd + k], other, cosines, k * step, 8 * k == m, digits, twiddle_bits)
                 v[base + k], v[odd - k] = addsub(real, across, 1), addsub(real, across, -1)
                 v[base + m - k], v[odd + k] = addsub(imaginary, along, 1), addsub(along, imaginary, -1)
         m *= 2
 
 
 @kernel
-def plain(x, cosines, twiddle_bits, guard, power, factor, ends, v, y):
+def plain(x, cosines, digits, twiddle_bits, guard, power, factor, ends, v, y):
     """Take x and y [rows, n]; `v` holds one row."""
     n = v.size
     for r in range(x.shape[0]):
-        _load(x[r], guard, v)
-        _transform(cosines, twiddle_bits, v)
+        load(x[r], guard, v)
+        transform(cosines, digits, twiddle_bits, v)
         for k in (0, n // 2):
             size = absolute(v[k])
             y[r, k] = rounded(mul(size, factor) if factor > 0 else size, ends)
@@ -70,11 +61,12 @@ def plain(x, cosines, twiddle_bits, guard, power, factor, ends, v, y):
 
 
 def run(inputs, attributes, outputs):
-    x, cosines = inputs
+    x, cosines = inputs[0], np.array(inputs[1])
     n = x.shape[-1]
     plain(
         as_rows(x),
-        np.array(cosines),
+        cosines,
+        digits_of(cosines[:0]),
         int(cosines[0]).bit_length() - 1,
         attributes["guard"],
         attributes["power"],

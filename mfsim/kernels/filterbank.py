@@ -4,30 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfsim.kernels.csd_gain import digits_of, product
+from mfsim.kernels.csd_gain import digits_of
 from mfsim.kernels.fixed_point import rounded
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.primitives import addsub, mul, shift_left
-
-
-@kernel
-def _times(code, table, k, digits):
-    """Return a code times constant k; `digits` is empty where products are multiplications."""
-    places, signs, counts = digits
-    return product(code, places[k], signs[k], counts[k]) if counts.size else mul(code, table[k])
-
-
-@kernel
-def _turned(real, imaginary, table, k, level, digits, bits):
-    """Return a code times a point of the unit circle; at 45 degrees (`level`) both cosines are one, and taken out."""
-    if level:
-        across = _times(addsub(real, imaginary, -1), table, k, digits)
-        along = _times(addsub(real, imaginary, 1), table, k, digits)
-    else:
-        sine = table.size - 1 - k
-        across = addsub(_times(real, table, k, digits), _times(imaginary, table, sine, digits), -1)
-        along = addsub(_times(real, table, sine, digits), _times(imaginary, table, k, digits), 1)
-    return rounded(across, -bits), rounded(along, -bits)
+from mfsim.kernels.primitives import addsub, shift_left
+from mfsim.kernels.turns import times, turned
 
 
 @kernel
@@ -55,7 +36,7 @@ def _line(re, im, start, step, table, digits, bits):
                 real, imaginary = re[b], im[b]
                 if rest > 0:
                     at = rest * (n // m)
-                    real, imaginary = _turned(real, imaginary, table, at, 8 * rest == m, digits, bits)
+                    real, imaginary = turned(real, imaginary, table, at, 8 * rest == m, digits, bits)
                 low, high = re[a], im[a]
                 if quarter:  # times j: the parts change places, and one is subtracted
                     re[a], re[b] = addsub(low, imaginary, -1), addsub(low, imaginary, 1)
@@ -84,7 +65,7 @@ def _gained(v, gains, first, digits, places):
         if counts.size and counts[first + k] == 0:
             v[k] = 0
         else:
-            v[k] = rounded(_times(v[k], gains, first + k, digits), -places)
+            v[k] = rounded(times(v[k], gains, first + k, digits), -places)
 
 
 @kernel

@@ -17,21 +17,19 @@ Source: Lee, "A New Algorithm to Compute the Discrete Cosine Transform", IEEE Tr
 
 from __future__ import annotations
 
+import collections
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from mfsim.derived.dct import bounds, defaults, multipliers, result_places
 from mfsim.errors import FormatError
 from mfsim.formats import Format, Range, Scale
-from mfsim.ops.csd_gain import signed_digits
 from mfsim.ops.norms import FRACTION, by_rows, check_fraction, row_count
 from mfsim.ops.op import Attribute, Case, Inference, Op, activation, constant, result, rows
-from mfsim.ops.transforms import length_and_bits
+from mfsim.ops.transforms import PRODUCTS, length_and_bits, multiplied
 
-PRODUCTS = ("mul", "shift")
 MOST_GUARD = 30
 
 
@@ -120,15 +118,10 @@ def count(node, inputs, outputs):
     used = _used([int(code) for code in table.codes], n)
     products = sum(count for _, count in used)
     code, pair, product, raised = (words[name].bits for name in ("code", "pair", "product", "raised"))
-    made: list[tuple[Any, ...]]
-    if attributes["products"] == "mul":
-        made = [("mul", (pair, table.format.bits), times * products, "fixed")]
-    else:
-        digits = [(signed_digits(c), count) for c, count in used]
-        made = [
-            ("shift", (pair,), times * sum(count * sum(place > 0 for place, _ in found) for found, count in digits)),
-            ("addsub", (product, product), times * sum(count * (len(found) - 1) for found, count in digits)),
-        ]
+    constants = collections.Counter[int]()
+    for c, met in used:
+        constants[c] += times * met
+    made = multiplied(constants, (pair, table.format.bits), product, attributes["products"], "fixed")
     return rows(
         node,
         ("shift", (x.format.bits,), times * n * (attributes["guard"] > 0)),

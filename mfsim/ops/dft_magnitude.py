@@ -83,12 +83,12 @@ def infer(tensors, attributes):
     return Inference((y,), words)
 
 
-def _bins(codes: list[int], table: list[int], n: int) -> list[tuple[int, int]]:
+def spectrum(codes: list[int], table: list[int], n: int) -> list[tuple[int, int]]:
     """Return bins 0 .. m/2 of m codes as (re, im), `table` being the cosines of n codes."""
     m = len(codes)
     if m == 1:
         return [(codes[0], 0)]
-    even, odd = _bins(codes[::2], table, n), _bins(codes[1::2], table, n)
+    even, odd = spectrum(codes[::2], table, n), spectrum(codes[1::2], table, n)
     found = dict(enumerate(even))
     found[0], found[m // 2] = (even[0][0] + odd[0][0], 0), (even[0][0] - odd[0][0], 0)
     if m >= 4:
@@ -109,7 +109,7 @@ def reference(inputs, attributes):
 
     def magnitudes(row: list[int]) -> list[int]:
         n = len(row)
-        bins = _bins([code * 2 ** attributes["guard"] for code in row], table, n)
+        bins = spectrum([code * 2 ** attributes["guard"] for code in row], table, n)
         found = [
             (math.isqrt(math.floor((re * re + im * im) * Fraction(2) ** attributes["power"])) + 1) // 2
             for re, im in bins
@@ -154,7 +154,7 @@ def count(node, inputs, outputs):
     )
 
 
-def _telling(n: int, word: Format) -> tuple[tuple[np.ndarray], ...]:
+def telling(n: int, word: Format) -> tuple[tuple[np.ndarray], ...]:
     """Return rows whose energy lies in one bin, one code, or at both ends of the word."""
     at, size = np.arange(n), min(-word.lo or word.hi, word.hi)
     waves = [np.rint(size * np.cos(2 * np.pi * k * at / n + phase)) for k in range(n // 2 + 1) for phase in (0, 1)]
@@ -178,11 +178,11 @@ def cases():
     yield case("exhaustive-8-coarse", activation("x", (8,), Format(2), Scale.of(1)), -2, 0, 1, exhaustive=True)
     word = Format(8)
     for n, fraction in ((8, 4), (16, 3), (32, 5), (64, 4), (128, 1)):
-        yield case(f"of-{n}", activation("x", (n,), word, Scale.of(-4)), fraction, extra=_telling(n, word))
+        yield case(f"of-{n}", activation("x", (n,), word, Scale.of(-4)), fraction, extra=telling(n, word))
     yield case("tokens", activation("x", (2, 3, 16), word, Scale.of(-5)), 6)
     unsigned = Format(6, False)
-    yield case("unsigned", activation("x", (32,), unsigned, Scale.of(-3)), 8, extra=_telling(32, unsigned))
-    yield case("no-guard", activation("x", (32,), word, Scale.of(-4)), 4, 0, 6, extra=_telling(32, word))
+    yield case("unsigned", activation("x", (32,), unsigned, Scale.of(-3)), 8, extra=telling(32, unsigned))
+    yield case("no-guard", activation("x", (32,), word, Scale.of(-4)), 4, 0, 6, extra=telling(32, word))
     yield case("past-2**24", activation("x", (16,), Format(20), Scale.of(-10)), 10)
     yield case("past-2**53", activation("x", (32,), Format(24), Scale.of(-10)), 9, 0, 30)
 

@@ -31,7 +31,6 @@ import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -39,12 +38,11 @@ from mfsim.derived.dft import cosines
 from mfsim.derived.filterbank import MOST_GUARD, bounds, check_grid, defaults, result_places
 from mfsim.errors import FormatError, ShapeError
 from mfsim.formats import Format, Range, Scale
-from mfsim.ops.csd_gain import signed_digits
 from mfsim.ops.norms import FRACTION, check_fraction
 from mfsim.ops.op import Attribute, Case, Inference, Op, activation, constant, result, rows
+from mfsim.ops.transforms import PRODUCTS, cosines_met, multiplied
 
 BYTE = Format(8)
-PRODUCTS = ("mul", "shift")
 MOST_GAIN_PLACES = 30
 
 
@@ -201,31 +199,6 @@ def reference(inputs, attributes):
     return [out]
 
 
-def _met(grid: int) -> dict[int, int]:
-    """Return by its place in the table how often one transform of one line multiplies by a cosine."""
-    met: dict[int, int] = {}
-    for m in (1 << s for s in range(3, grid.bit_length())):
-        for k in (place * grid // m for place in range(1, m // 4)):
-            for place in {k, grid // 4 - k}:  # by 45 degrees one cosine serves both
-                met[place] = met.get(place, 0) + 4 * grid // m
-    return met
-
-
-Rows = list[tuple[Any, ...]]
-
-
-def _multiplied(codes: dict[int, int], bits: tuple[int, int], word: int, kind: str, by: str) -> Rows:
-    """Return the operations of products of words of `bits`, {constant: how often}, whose digits lie in `word` bits."""
-    if kind == "mul":
-        return [("mul", bits, sum(codes.values()), by)]
-    digits = [(signed_digits(code), times) for code, times in codes.items()]
-    return [
-        ("shift", (bits[0],), sum(times * sum(place > 0 for place, _ in found) for found, times in digits)),
-        ("addsub", (word, word), sum(times * max(len(found) - 1, 0) for found, times in digits)),
-        ("neg", (word,), sum(times for found, times in digits if found and all(sign < 0 for _, sign in found))),
-    ]
-
-
 def count(node, inputs, outputs):
     """Return the operations of one sample: four transforms of g lines for each pair of features, gains, roundings."""
     x, table, gains = inputs
@@ -242,8 +215,8 @@ def count(node, inputs, outputs):
     shift, passed = attributes["shift"], x.scale.exponents[0] + attributes["fraction"]
     level, turned = grid // 2 - 2, (q - 3) * grid // 2 + 2  # of a line; `level` ones by 45 degrees
     cosine_codes, gain_codes = collections.Counter[int](), collections.Counter[int]()
-    for place, times in _met(grid).items():
-        cosine_codes[int(table.codes[place])] += lines * times
+    for place, times in cosines_met(grid).items():  # of complex codes twice as often
+        cosine_codes[int(table.codes[place])] += 2 * lines * times
     for code in gains.codes.reshape(-1):
         gain_codes[int(code)] += 2 * pairs
     met = sum(times for code, times in gain_codes.items() if code or kind == "mul") * (attributes["gain_places"] > 0)
@@ -252,10 +225,10 @@ def count(node, inputs, outputs):
         ("addsub", (bits, bits), lines * 2 * grid * q),
         ("addsub", (pair, pair), lines * 2 * level),
         ("addsub", (product, product), lines * 2 * (turned - level)),
-        *_multiplied(cosine_codes, (pair, table.format.bits), product, kind, "fixed"),
+        *multiplied(cosine_codes, (pair, table.format.bits), product, kind, "fixed"),
         ("addsub", (product, -table.scale.exponents[0]), lines * 2 * turned),
         ("shift", (product,), lines * 2 * turned),
-        *_multiplied(gain_codes, (bits, gains.format.bits), gained, kind, "learned"),
+        *multiplied(gain_codes, (bits, gains.format.bits), gained, kind, "learned"),
         ("addsub", (gained, max(1, attributes["gain_places"])), met),
         ("shift", (gained,), met),
         ("addsub", (raised, max(1, -shift)), results * (shift < 0)),

@@ -1,11 +1,16 @@
-"""What the fixed-point transforms `dct` and `dft_magnitude` ask of their inputs."""
+"""What the fixed-point transforms share: what they ask of their inputs, and what their products cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from mfsim.errors import FormatError, ShapeError
+from mfsim.ops.csd_gain import signed_digits
 from mfsim.program import Tensor
+
+PRODUCTS = ("mul", "shift")
+"""How products with constants are computed: as multiplications, or as shifts and additions of signed digits."""
 
 
 def length_and_bits(
@@ -33,3 +38,27 @@ def length_and_bits(
     if table.scale.axis is not None or tuple(int(code) for code in table.codes.reshape(-1)) != expected(n, bits):
         raise FormatError(f"the {what} of op `{op}` must be those of {n} codes on their scale")
     return n, bits
+
+
+def cosines_met(n: int) -> dict[int, int]:
+    """Return by its place in the table how often one transform of n real codes multiplies by a cosine."""
+    met: dict[int, int] = {}
+    for m in (1 << s for s in range(3, n.bit_length())):
+        for k in (place * n // m for place in range(1, m // 4)):
+            for place in {k, n // 4 - k}:  # by 45 degrees one cosine serves both
+                met[place] = met.get(place, 0) + 2 * n // m
+    return met
+
+
+def multiplied(
+    codes: Mapping[int, int], bits: tuple[int, int], word: int, products: str, by: str
+) -> list[tuple[Any, ...]]:
+    """Return the operations of products of words of `bits`, {constant: how often}, whose digits lie in `word` bits."""
+    if products == "mul":
+        return [("mul", bits, sum(codes.values()), by)]
+    digits = [(signed_digits(code), times) for code, times in codes.items()]
+    return [
+        ("shift", (bits[0],), sum(times * sum(place > 0 for place, _ in found) for found, times in digits)),
+        ("addsub", (word, word), sum(times * max(len(found) - 1, 0) for found, times in digits)),
+        ("neg", (word,), sum(times for found, times in digits if found and all(sign < 0 for _, sign in found))),
+    ]

@@ -11,7 +11,7 @@ from mfsim.derived import filterbank as filterbank_constants
 from mfsim.export.functions import DOMAINS
 from mfsim.nn.integer import softmax, tanh_l1
 from mfsim.nn.integer.dct import dct
-from mfsim.nn.integer.dft import dft_magnitude
+from mfsim.nn.integer.dft import dft_alpha_beta, dft_magnitude
 from mfsim.nn.integer.filterbank import filterbank
 
 MFSIM = next(iter(DOMAINS))
@@ -46,11 +46,11 @@ def _torch(function, without, *powers):
     return run
 
 
-def _dft_constants(attributes, tensors):
+def _dft_constants(attributes, tensors, factors_of=constants.factors):
     """Return the int64 constants of a transform."""
     x, table = tensors
     n, bits = x.shape[-1], -table.scale.exponent
-    factors = constants.factors(n, attributes["guard"], attributes["fraction"], x.scale.exponent, bits)
+    factors = factors_of(n, attributes["guard"], attributes["fraction"], x.scale.exponent, bits)
     return [np.array(values) for values in (*constants.stages(n, bits), constants.bins(n), factors)]
 
 
@@ -83,6 +83,18 @@ def _torch_dft(a, tensors, x, table):
     return dft_magnitude(x, 2.0 ** tensors[0].scale.exponent, *stated, 2.0 ** -a["fraction"])
 
 
+def _onnx_dft_alpha_beta(form, node, tensors):
+    scales = [form.constant(np.float32(2.0**e)) for e in (tensors[0].scale.exponent, -node.attributes["fraction"])]
+    stated = [form.constant(v) for v in _dft_constants(node.attributes, tensors, constants.estimate_factors)]
+    inputs = [form.input(0), scales[0], *stated, scales[1]]
+    return form.add("DFTAlphaBeta", inputs, MFSIM, products=node.attributes["products"])
+
+
+def _torch_dft_alpha_beta(a, tensors, x, table):
+    stated = map(torch.tensor, _dft_constants(a, tensors, constants.estimate_factors))
+    return dft_alpha_beta(x, 2.0 ** tensors[0].scale.exponent, *stated, 2.0 ** -a["fraction"])
+
+
 def _filterbank_constants(attributes, tensors):
     x, table, gains = tensors
     grid, bits = gains.shape[1], -table.scale.exponent
@@ -106,6 +118,7 @@ def _torch_filterbank(a, tensors, x, table, gains):
 
 ONNX_FORMS = {
     "dct": _onnx_dct,
+    "dft_alpha_beta": _onnx_dft_alpha_beta,
     "dft_magnitude": _onnx_dft,
     "filterbank": _onnx_filterbank,
     "softmax": _onnx("Softmax", 2),
@@ -117,6 +130,7 @@ ONNX_FORMS = {
 }
 TORCH_FORMS = {
     "dct": _torch_dct,
+    "dft_alpha_beta": _torch_dft_alpha_beta,
     "dft_magnitude": _torch_dft,
     "filterbank": _torch_filterbank,
     "softmax": _torch(softmax.softmax, 2),

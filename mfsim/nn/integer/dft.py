@@ -1,4 +1,4 @@
-"""Fourier magnitudes of codes: the algorithm of `mfsim/ops/dft_magnitude.py` in int64, stage by stage.
+"""Fourier magnitudes of codes: the algorithms of `mfsim/ops/dft_magnitude.py` and `dft_alpha_beta.py` in int64.
 
 `places`, `weights`, `bins` and `factors` are int64, as `mfsim/derived/dft.py` makes them.
 """
@@ -46,3 +46,31 @@ def dft_magnitude(
     magnitude = (integer_root(radicand) + 1) // 2
     at_ends = floored(re.abs() * factor * end_up + end_down // 2, end_down)
     return torch.where(ends != 0, at_ends, magnitude).to(x.dtype) * y_scale
+
+
+def dft_alpha_beta(
+    x: torch.Tensor,
+    x_scale: Scale,
+    places: torch.Tensor,
+    weights: torch.Tensor,
+    bins: torch.Tensor,
+    factors: torch.Tensor,
+    y_scale: Scale,
+    products: str = "mul",
+) -> torch.Tensor:
+    """Return y_scale times the codes of the estimated magnitudes of all bins of x [..., n], whose values lie on x_scale.
+
+    As for `dft_magnitude`, but `factors` [5] are 2**T, 2**G, and what scales estimates; `products` (mul or shift) changes
+    no code.
+    """
+    x_scale, y_scale = as_scale(x_scale, x), as_scale(y_scale, x)
+    if exporting():
+        inputs = (x, x_scale, places, weights, bins, factors, y_scale)
+        return emitted("DFTAlphaBeta", inputs, {"products": products}, x.shape)
+    one_t, one_g, factor, up, down = factors
+    v = through_stages(codes_of(x, x_scale) * one_g, places, weights, one_t)
+    real, imaginary, ends = bins
+    re, im = v[..., real].abs(), v[..., imaginary].abs() * (1 - ends)
+    greater, smaller = torch.maximum(re, im), torch.minimum(re, im)
+    estimate = torch.maximum(8 * greater + smaller, 7 * greater + 4 * smaller)
+    return floored(estimate * factor * up + down // 2, down).to(x.dtype) * y_scale
