@@ -27,6 +27,7 @@ ROLES = {
     "Conv": ("", "weight", "bias"),
     "CsdGain": ("", "gain"),
     "DCT": ("", "x_scale", "places", "weights", "factors", "y_scale"),
+    "DFTAlphaBeta": ("", "x_scale", "places", "weights", "bins", "factors", "y_scale"),
     "DFTMagnitude": ("", "x_scale", "places", "weights", "bins", "factors", "y_scale"),
     "Filterbank": ("", "x_scale", "weight", "gain_scale", "places", "weights", "factors", "y_scale"),
     "Gemm": ("", "weight", "bias"),

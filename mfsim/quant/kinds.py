@@ -191,7 +191,7 @@ def _rope_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Pl
 
 REBUILT: dict[str, tuple[str, ...]] = {
     "DCT": ("length", "form"),
-    "DFTMagnitude": ("length",),
+    "DFTMagnitude": ("length", "form"),
     "Filterbank": ("heads", "grid", "passing", "normalise", "form"),
     "GELU": ("approximate",),
     "LayerNorm": ("width", "eps", "form"),

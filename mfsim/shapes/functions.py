@@ -117,13 +117,21 @@ def shift_norm_rows(shape: tuple[int, ...], bits: int, kind: str) -> tuple[Row, 
 
 
 @functools.lru_cache(maxsize=32)
-def magnitude_rows(shape: tuple[int, ...], bits: int) -> tuple[Row, ...]:
-    """Return the rows of Fourier magnitudes over the last axis of `shape`, a power of two of at least 4."""
+def magnitude_rows(shape: tuple[int, ...], bits: int, form: str = "root") -> tuple[Row, ...]:
+    """Return the rows of Fourier magnitudes over the last axis of `shape`, in a form of `mfsim.nn.DFTMagnitude`.
+
+    Its length must be a power of two of at least 4.
+    """
     length, fraction = shape[-1], 5
     x = activation("x", shape, WORD, Scale.of(EXPONENT))
-    guard, places = dft.defaults(length, x.range.bound, fraction, EXPONENT)
+    error = dft.result_error if form == "root" else dft.estimate_error
+    guard, places = dft.defaults(length, x.range.bound, fraction, EXPONENT, error)
     table = constant("cosines", np.array(dft.cosines(length, places)), scale=Scale.of(-places))
-    return _rows("dft_magnitude", [x, table], {"fraction": fraction, "guard": guard}, bits)
+    attributes: dict[str, Value] = {"fraction": fraction, "guard": guard}
+    if form == "root":
+        return _rows("dft_magnitude", [x, table], attributes, bits)
+    attributes["products"] = "shift" if form == "csd" else "mul"
+    return _rows("dft_alpha_beta", [x, table], attributes, bits)
 
 
 @functools.lru_cache(maxsize=32)

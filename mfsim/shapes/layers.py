@@ -99,20 +99,16 @@ def _gram(layer: Any, call: Call) -> list[Row]:
 
 
 def _triangular_linear(layer: Any, call: Call) -> list[Row]:
-    """Return the rows of a product with a triangle: output o has a sum of `width` - o terms."""
+    """Return the rows of a product with a triangle."""
     x, width = call.arguments[0], layer.width
-    bits, vectors = bits_of(x), x.numel() // width
-    terms = vectors * (width * (width + 1) // 2)
-    return [
-        replace(r, op="matmul")
-        for r in (row("mul", bits, terms, "learned"), row("addsub", bits, terms - vectors * width))
-    ]
+    weights = sized((width, width), bits_of(x), constant=True)
+    return count_op("matmul", [_activation(x), weights], (1, *x.shape), {"triangle": "lower"})
 
 
 def _dft_magnitude(layer: Any, call: Call) -> list[Row]:
     x = call.arguments[0]
     try:
-        return list(magnitude_rows(_rows_of(x), bits_of(x)))
+        return list(magnitude_rows(_rows_of(x), bits_of(x), layer.form))
     except ShapeError as error:  # a length that the op does not take
         raise UnsupportedOpError(str(error)) from error
 

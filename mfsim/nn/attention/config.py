@@ -18,6 +18,7 @@ from mfsim.errors import FormatError, ShapeError, UnsupportedOpError, did_you_me
 from mfsim.nn import functional
 from mfsim.nn.affine import ALPHAS
 from mfsim.nn.dct import FORMS as DCT_FORMS
+from mfsim.nn.dft_magnitude import FORMS as DFT_FORMS
 from mfsim.nn.filterbank import FORMS as FILTERBANK_FORMS
 from mfsim.nn.projections import KINDS
 from mfsim.nn.softmax import FORMS as SOFTMAX_FORMS
@@ -77,6 +78,8 @@ class AttentionConfig:
     """Of each head's features (dct, wht, dft), or of its patches over their grid (filterbank)."""
     dct_form: str = "dense"
     """What a cosine transform is when quantized: dense, fast or csd (`mfsim.nn.DCT`)."""
+    dft_form: str = "root"
+    """How Fourier magnitudes are taken: root, alpha-beta or csd (`mfsim.nn.DFTMagnitude`)."""
     filterbank_form: str = "product"
     """What a filterbank is when quantized: product, fft or csd (`mfsim.nn.Filterbank`)."""
     normalise_filters: bool = False
@@ -117,6 +120,7 @@ class AttentionConfig:
             "key_transform": TRANSFORMS,
             "value_transform": TRANSFORMS,
             "dct_form": DCT_FORMS,
+            "dft_form": DFT_FORMS,
             "filterbank_form": FILTERBANK_FORMS,
             "similarity": PRODUCTS,
             "normaliser": tuple(NORMALISERS),

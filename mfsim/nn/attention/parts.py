@@ -62,7 +62,7 @@ def transform(config: AttentionConfig, kind: str, heads: int, n: int, grid: tupl
     if kind == "wht":
         return WHT(norm="shift")
     if kind == "dft":
-        return DFTMagnitude(n)
+        return DFTMagnitude(n, config.dft_form)
     if kind == "filterbank":
         return Filterbank(heads, *grid, normalise=config.normalise_filters, form=config.filterbank_form)
     return None
