@@ -42,7 +42,7 @@ the column says so. Additions follow the rules of mfsim: a bias starts its accum
 with its first operand, every weight of a softmax is a rounded quotient.
 
 Symmetric scores (`symmetric`, `cholesky`) are the op `gram`, which computes each dot product once. A triangular matrix is
-counted without its zeros here; a quantized network multiplies them too, and `mfsim count` of its program says so.
+counted without its zeros. So are both in the program of a quantized network.
 """
 
 

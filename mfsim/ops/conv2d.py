@@ -14,7 +14,7 @@ import numpy as np
 
 from mfsim.formats import Format, Range, Scale
 from mfsim.ops.mf_conv2d import geometries
-from mfsim.ops.op import Case, Op, activation, constant
+from mfsim.ops.op import Case, Op, activation, constant, size
 from mfsim.ops.products import dense_count, dense_inference, unpacked
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, window_sums, window_terms
 
@@ -34,7 +34,7 @@ def reference(inputs, attributes):
 
 def count(node, inputs, outputs):
     _, channels, rows, columns = inputs[1].shape
-    return dense_count(node, inputs, outputs, channels * rows * columns)
+    return dense_count(node, inputs, outputs, size(outputs[0].shape) * channels * rows * columns)
 
 
 def cases():

@@ -6,6 +6,9 @@ Weights are a constant [K, O], or a second activation [batch, ..., K, O] (no bia
 the bias lie on the grid scale(x) * scale(w[o]). An output takes K multiplications, by
 constants or by activations, and K additions with a bias, K - 1 without. `constant` says what constant
 weights are: learned, or fixed by the architecture (a cosine transform, say); they are counted so.
+
+Constant weights [K, K] that are 0 above the diagonal are a triangle: output o is a sum over k >= o of K - o
+products, and nothing is computed for the entries above. Other zeros among weights are multiplied.
 """
 
 from __future__ import annotations
@@ -14,14 +17,30 @@ from dataclasses import replace
 
 import numpy as np
 
+from mfsim.errors import FormatError
 from mfsim.formats import Format, Range, Scale
 from mfsim.ops.matrices import matrix_sums, matrix_terms
-from mfsim.ops.op import Attribute, Case, Op, activation, constant
+from mfsim.ops.op import Attribute, Case, Op, activation, constant, size
 from mfsim.ops.products import dense_count, dense_inference, unpacked
+from mfsim.program import Tensor
+
+
+def triangle(w: Tensor) -> str:
+    """Return lower for constant weights [K, K] that are 0 above the diagonal, K at least 2; else none."""
+    square = w.codes is not None and len(w.shape) == 2 and w.shape[0] == w.shape[1] > 1
+    return "lower" if square and not np.triu(w.codes, 1).any() else "none"
+
+
+def derive(tensors, attributes):
+    return {"triangle": triangle(tensors[1])}
 
 
 def infer(tensors, attributes):
     x, w, bias = unpacked(tensors)
+    if attributes["triangle"] != triangle(w):
+        raise FormatError(
+            f"`triangle` of op `matmul` must be {triangle(w)} for these weights, not {attributes['triangle']}"
+        )
     return dense_inference(x, w, bias, matrix_sums("matmul", x, w))
 
 
@@ -34,7 +53,9 @@ def reference(inputs, attributes):
 
 
 def count(node, inputs, outputs):
-    return dense_count(node, inputs, outputs, inputs[0].shape[-1])
+    length, total = inputs[0].shape[-1], size(outputs[0].shape)
+    terms = total * (length + 1) // 2 if node.attributes["triangle"] == "lower" else total * length
+    return dense_count(node, inputs, outputs, terms)
 
 
 def cases():
@@ -55,6 +76,9 @@ def cases():
     start = constant("b", rng.integers(-9999, 9999, 5), scale=Scale((-14, -15, -14, -13, -16), 0))
     yield Case("per-channel", (activation("x", (3, 9), Format(8), Scale.of(-7)), big))
     yield Case("per-channel-bias", (activation("x", (9,), Format(8, False), Scale.of(-7)), big, start))
+    below = constant("w", np.array([[3, 0, 0], [-2, 0, 0], [1, -4, 2]]), Format(3), Scale.of(-2))
+    yield Case("exhaustive-triangle", (activation("x", (3,), Format(4), Scale.of(-4)), below), exhaustive=True)
+    yield Case("triangle-bias", (activation("x", (2, 3), Format(5), Scale.of(-4)), below, bias))
     dynamic = (activation("x", (2, 3, 4), Format(8), Scale.of(-7)), activation("w", (2, 4, 5), Format(8), Scale.of(-5)))
     yield Case("dynamic", dynamic)
     outer = replace(activation("w", (4, 2), Format(8)), range=Range((-9, 1), (-2, 100), 2))
@@ -69,7 +93,10 @@ def cases():
 OP = Op(
     name="matmul",
     summary="matrix product with multiplications (baseline)",
-    attributes=(Attribute("constant", "str", "what constant weights are", "learned", ("learned", "fixed")),),
+    attributes=(
+        Attribute("constant", "str", "what constant weights are", "learned", ("learned", "fixed")),
+        Attribute("triangle", "str", "whether constant weights are a triangle", None, ("none", "lower"), derived=True),
+    ),
     inputs=("x", "w", "bias?"),
     primitives=frozenset({"mul", "addsub"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
@@ -77,4 +104,5 @@ OP = Op(
     reference=reference,
     count=count,
     cases=cases,
+    derive=derive,
 )

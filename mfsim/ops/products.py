@@ -211,13 +211,13 @@ def _operand_rows(node: Node, tensor: Tensor, shifts: Sequence[int]) -> list[Row
     return [Row(**{**vars(row), "offline": True}) for row in made] if tensor.is_constant else made
 
 
-def dense_count(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], length: int) -> list[Row]:
-    """Return the rows of a dense product with sums of `length` products."""
+def dense_count(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], terms: int) -> list[Row]:
+    """Return the rows of a dense product with `terms` products in all its sums."""
     x, w, bias = unpacked(inputs)
     total = size(outputs[0].shape)
     multiplied_by = node.attributes.get("constant", "learned") if w.is_constant else "activation"
     return rows(
         node,
-        ("mul", (x.format.bits, w.format.bits), total * length, multiplied_by),
-        ("addsub", (node.words["acc"].bits, node.words["product"].bits), total * (length - (bias is None))),
+        ("mul", (x.format.bits, w.format.bits), terms, multiplied_by),
+        ("addsub", (node.words["acc"].bits, node.words["product"].bits), terms - total * (bias is None)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -9,9 +10,13 @@ import torch
 
 from mfsim.analysis.count import count
 from mfsim.compiler import compile_model
+from mfsim.compiler.integer import read_integer
 from mfsim.errors import ExportError
 from mfsim.export.exporter import quantized_model
+from mfsim.export.integer import integer_model
+from mfsim.nn import TriangularLinear
 from mfsim.nn.attention import PRESETS
+from mfsim.quant import Recipe, quantize
 from tests.quant.token_networks import Tokens, assert_one_network, images, quantized, small_vit
 
 RECIPES = {
@@ -85,6 +90,17 @@ def test_products_of_two_activations_are_counted_as_such():
         "head": "learned",
     }
     assert {row.layer: row.count for row in rows if row.layer == "scores"} == {"scores": 2 * 17 * 17 * 6}
+
+
+@pytest.mark.parametrize("tokens", [(), (5,)])
+def test_the_zeros_of_a_triangle_are_not_multiplied(tokens):
+    x = torch.randn(32, *tokens, 8, generator=torch.Generator().manual_seed(4))
+    network = quantize(torch.nn.Sequential(TriangularLinear(8)), Recipe(), x)
+    program = assert_one_network(network, x)
+    rows = math.prod(tokens)
+    for found in (program, read_integer(integer_model(program))):
+        operations = count(found).by_primitive()
+        assert (operations["mul"], operations["addsub"]) == (rows * 8 * 9 // 2, rows * 8 * 7 // 2)
 
 
 def test_a_sum_that_float32_cannot_hold_is_named():
