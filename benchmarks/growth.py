@@ -1,6 +1,6 @@
 """How cost grows: pictures, and the numbers in them as JSON, in docs/performance.
 
-Each picture shows the cost of one unit of work, so that a flat line is a cost that grows as the work does.
+Each picture shows the work of a second, so that a flat line is a cost that grows as the work does.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ WORD, SCALE = Format(8), Scale.of(-7)
 ROUNDS = 5
 
 
-def costs(runs: Mapping[str, Sequence[Callable[[], object]]], work: Sequence[float]) -> dict[str, list[float]]:
-    """Return for each curve the seconds of one unit at each place; `work` is what a run at each place does."""
+def rates(runs: Mapping[str, Sequence[Callable[[], object]]], work: Sequence[float]) -> dict[str, list[float]]:
+    """Return for each curve the work of a second at each place; `work` is what a run at each place does."""
     found: dict[str, list[float]] = {name: [] for name in runs}
     for place, units in enumerate(work):
         times = medians({name: places[place] for name, places in runs.items()}, ROUNDS)
         for name, time in times.items():
-            found[name].append(time / units)
+            found[name].append(units / time)
     return found
 
 
@@ -44,9 +44,9 @@ def draw(
     found: Mapping[str, Sequence[float]],
     folder: pathlib.Path = FOLDER,
 ) -> None:
-    """Write the picture and its numbers; `unit` is its name and how many seconds it has."""
-    name, seconds = unit
-    values = {label: [time / seconds for time in times] for label, times in found.items()}
+    """Write the picture and its numbers; `unit` is its name and how many it has of what was found."""
+    name, size = unit
+    values = {label: [rate / size for rate in shown] for label, shown in found.items()}
     lines = [Curve(label, kind, tuple(shown)) for (label, shown), kind in zip(values.items(), KINDS, strict=False)]
     axis = Axis.over([value for line in lines for value in line.values if value is not None], name)
     svg = curves(stem, caption, note, [str(place) for place in places], lines, axis, None)

@@ -1,4 +1,4 @@
-"""Writes the pictures of docs/performance: cost by batch, by width and by length, on one thread."""
+"""Writes the pictures of docs/performance: work of a second by batch, by width and by length, on one thread."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from mfsim.kernels.fast_wht import FORMS
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 WIDTHS = (16, 32, 64, 128, 256, 512, 1024)
-ROWS = 256
+ROWS = 1024
 LENGTHS = tuple(1 << q for q in range(1, 17))
 CODES, SAMPLES = 1 << 16, 8
-MILLISECOND, PICOSECOND, NANOSECOND = ("ms", 1e-3), ("ps", 1e-12), ("ns", 1e-9)
 
 
 def test_batch(networks):
@@ -23,16 +22,16 @@ def test_batch(networks):
         name: [partial(simulated, networks(name), values[:count]) for count in BATCHES]
         for name in ("mini-vit", "mf-vit", "wht-cnn", "dense-cnn")
     }
-    note = "Images of 3 x 32 x 32, one thread; the time of one call over its images."
-    caption = "Time of an image by the images of a call"
-    growth.draw("batch", caption, note, BATCHES, MILLISECOND, growth.costs(runs, BATCHES))
+    note = "Images of 3 x 32 x 32, one thread."
+    caption = "Images a second by the images of a call"
+    growth.draw("batch", caption, note, BATCHES, ("", 1), growth.rates(runs, BATCHES))
 
 
 def test_width():
     runs = {op: [growth.product(op, width, ROWS) for width in WIDTHS] for op in ("matmul", "mf_matmul", "adder_matmul")}
     work = [ROWS * width * width for width in WIDTHS]
     note = f"{ROWS} rows of 8-bit codes times a square matrix, and requantize; one thread."
-    growth.draw("width", "Time of a term of a product by its width", note, WIDTHS, PICOSECOND, growth.costs(runs, work))
+    growth.draw("width", "Terms a second of a product by its width", note, WIDTHS, ("G", 1e9), growth.rates(runs, work))
 
 
 def test_length():
@@ -46,5 +45,5 @@ def test_length():
     note = f"{SAMPLES} x {CODES} codes of 8 bits; one thread, {host.best(tuple(FORMS))}."
     work = [CODES * SAMPLES] * len(LENGTHS)
     growth.draw(
-        "length", "Time of a code by the length of its transform", note, LENGTHS, NANOSECOND, growth.costs(runs, work)
+        "length", "Codes a second by the length of their transform", note, LENGTHS, ("G", 1e9), growth.rates(runs, work)
     )
