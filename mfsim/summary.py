@@ -44,6 +44,7 @@ def summary(run: RunFolder, array: Array | None = None) -> NetworkResult:
         memory=needed,
         layers=layers(program, counts, words, needed, verified.errors),
         errors=verified.errors,
+        added=verified.added,
         info=information(run),
         energy=energy(counts),
         cim=map_program(program, array) if array is not None else None,

@@ -2,18 +2,20 @@
 
 The pairs of `parity` are compared code by code on the whole data set; only the definitions of the ops,
 which are computed in Python ints, take a few samples. Errors by layer are those of the codes against
-float.onnx, whose layers have the same paths.
+float.onnx, whose layers have the same paths; what each integer function adds is measured beside them.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 
+from mfsim.analysis.added import AddedErrors
 from mfsim.analysis.error import ErrorReport, LayerError, LayerErrors, layer_outputs
 from mfsim.compiler.reader import read_model
 from mfsim.data import Split
@@ -23,6 +25,7 @@ from mfsim.export.runtime import run as run_session
 from mfsim.export.runtime import session
 from mfsim.program import Program
 from mfsim.quant import QuantizedNetwork
+from mfsim.quant.added import added_errors
 from mfsim.realisations import float_pairs, integer_pairs, reference_pair
 from mfsim.report import ParityPair
 from mfsim.run import RunFolder
@@ -47,6 +50,7 @@ class Verification:
     observed: Mapping[str, tuple[int, int]]
     overflows: Mapping[str, int]
     errors: ErrorReport
+    added: AddedErrors = field(default_factory=AddedErrors)
 
     @property
     def simulation(self) -> Simulation:
@@ -62,6 +66,7 @@ class Verification:
             "observed": {name: list(bounds) for name, bounds in self.observed.items()},
             "overflows": dict(self.overflows),
             **self.errors.to_json(),
+            "added_errors": self.added.records(),
         }
 
     @classmethod
@@ -75,6 +80,7 @@ class Verification:
                 {name: (lo, hi) for name, (lo, hi) in content["observed"].items()},
                 content["overflows"],
                 ErrorReport(tuple(LayerError(**row) for row in content["errors"])),
+                AddedErrors.from_records(content["added_errors"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelError(f"simulation.json is not what `mfsim simulate` writes: {error!r}") from error
@@ -142,6 +148,7 @@ def simulate_step(
         result.observed,
         result.overflows,
         _errors(run, program, split.images[:ERROR_SAMPLES], codes[:ERROR_SAMPLES], progress),
+        added_errors(quantized, torch.from_numpy(split.images[:ERROR_SAMPLES])),
     )
     if record:
         run.write("simulation.json", found.to_json())

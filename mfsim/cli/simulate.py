@@ -103,6 +103,8 @@ def _verify(
     _ranges(out, program, found.observed, found.overflows)
     (listing,) = found.errors.listings()
     out.listing(listing, "Codes against float, by layer")
+    for listing in found.added.listings():
+        out.listing(listing, "What each integer function adds, in LSB of its result")
     out.table(
         "Realisations, code by code",
         ("pair", "compared", "that differ"),

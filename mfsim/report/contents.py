@@ -254,10 +254,27 @@ def error_table(network: NetworkResult) -> Table:
     return Table.of("Error against float", columns, rows, "errors")
 
 
+def added_table(network: NetworkResult) -> Table:
+    """Return what each integer function adds to the error."""
+    rows = [
+        (
+            row.layer,
+            row.function,
+            integer(row.values),
+            significant(row.max_lsb),
+            significant(row.mean_lsb),
+            percent(row.differ),
+        )
+        for row in network.added.rows
+    ]
+    columns = ("Layer", "Function", ">Values", ">Largest (LSB)", ">Mean (LSB)", ">Not the rounded float value")
+    return Table.of("Error that each integer function adds, on the same input codes", columns, rows, "added_errors")
+
+
 def network_tables(network: NetworkResult) -> list[Table]:
     """Return every table of a network that has rows, in the order of the report."""
     made = (
         layers_table, uncounted_table, parity_table, multiplications_table, lookup_table, layer_operations_table, memory_table,
-        width_operations_table, offline_table, width_table, error_table,
+        width_operations_table, offline_table, width_table, error_table, added_table,
     )  # fmt: skip
     return [*(table for table in (make(network) for make in made) if table.rows), *cim_tables(network)]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mfsim.analysis.added import AddedErrors
 from mfsim.analysis.count import CountReport, strict_multiplication_free
 from mfsim.analysis.energy import EnergyReport
 from mfsim.analysis.error import ErrorReport
@@ -48,7 +49,7 @@ class NetworkResult:
     name : shown as it is; unique within a report.
     accuracy : fractions in 0..1 for "float", "quantized" and "integer"; None or missing where not measured.
     parity : pairs of realisations that were compared code by code.
-    counts, words, memory, layers, errors : what `mfsim.analysis` found; `errors` may be missing.
+    counts, words, memory, layers, errors, added : what `mfsim.analysis` found; `errors` may be missing.
     info : sections of texts, such as {"Training": {"epochs": "12"}, "Data": {...}, "Tools": {...}}.
     recipe : the quantization recipe as text.
     energy, cim : energy in digital logic, and the network on in-memory-compute arrays; either may be missing.
@@ -68,6 +69,7 @@ class NetworkResult:
     energy: EnergyReport | None = None
     cim: CimReport | None = None
     sweeps: tuple[SweepReport, ...] = ()
+    added: AddedErrors = field(default_factory=AddedErrors)
 
     def __post_init__(self) -> None:
         for stage, value in self.accuracy.items():
@@ -111,6 +113,7 @@ class NetworkResult:
         )
         errors = self.errors.listings() if self.errors is not None else []
         parts = [self.layers.listings(), self.counts.listings(), self.words.listings(), self.memory.listings(), errors]
+        parts.append(self.added.listings())
         parts += [extra.listings() for extra in (self.energy, self.cim) if extra is not None]
         sweeps = [sweeps_listing(self.sweeps)] if self.sweeps else []
         return [parity, *(listing for part in parts for listing in part), *sweeps]
@@ -134,6 +137,7 @@ class NetworkResult:
             "widths": self.words.to_json()["widths"],
             "memory": self.memory.to_json(),
             "errors": self.errors.to_json()["errors"] if self.errors is not None else None,
+            "added_errors": self.added.records(),
             "energy": self.energy.to_json() if self.energy is not None else None,
             "cim": self.cim.to_json() if self.cim is not None else None,
             "sweeps": [sweep.to_json() for sweep in self.sweeps],

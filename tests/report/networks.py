@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.analysis import count, layer_errors, layer_outputs, layers, memory, widths
+from mfsim.analysis.added import AddedError, AddedErrors
 from mfsim.report import NetworkResult, ParityPair
 from tests.analysis.programs import simulated
 
@@ -36,6 +37,7 @@ def result(name, program, *, accuracy=ACCURACY, mismatches=0, allow_uncounted=Fa
         stored,
         layers(program, counts, words, stored, figures),
         figures,
+        added=AddedErrors((AddedError("act", "Table", 64, 0.49, 0.25, 0.001),)) if errors else AddedErrors(),
         **more,
     )
 

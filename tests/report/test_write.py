@@ -68,6 +68,7 @@ def test_every_csv_says_what_the_json_says(folder, content):
         "widths",
         "memory_tensors",
         "errors",
+        "added_errors",
     } <= set(tables)
     assert_same(tables.pop("networks"), content["comparison"])
     for name, rows in tables.items():

@@ -1,0 +1,55 @@
+"""Error that each integer function adds: its codes against its float function of the same input codes.
+
+Errors against a float network say how far a layer has come from it with all that lies in front. Here both sides get the
+quantized input, so what differs is the integer algorithm alone: tables, roundings, estimates. The quantizer behind, which may
+saturate, is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, fields
+from typing import Any
+
+from mfsim.analysis.listing import Listing
+
+
+@dataclass(frozen=True)
+class AddedError:
+    """What one layer adds, in LSB of its result.
+
+    Attributes
+    ----------
+    layer, function : its path, and the class of the layer.
+    values : how many results were compared.
+    max_lsb, mean_lsb : of the magnitude of the difference; 1/2 is what rounding alone can give.
+    differ : share of codes other than the rounded float value.
+    """
+
+    layer: str
+    function: str
+    values: int
+    max_lsb: float
+    mean_lsb: float
+    differ: float
+
+
+@dataclass(frozen=True)
+class AddedErrors:
+    """Added errors in the order of the layers; none for a network without integer functions."""
+
+    rows: tuple[AddedError, ...] = ()
+
+    def listings(self) -> list[Listing]:
+        """Return the table, if it has rows."""
+        columns = tuple(field.name for field in fields(AddedError))
+        return [Listing("added_errors", columns, tuple(astuple(row) for row in self.rows))] if self.rows else []
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows as `json.dumps` takes them."""
+        return [record for listing in self.listings() for record in listing.records()]
+
+    @classmethod
+    def from_records(cls, records: list[Mapping[str, Any]]) -> AddedErrors:
+        """Return what `records` gave."""
+        return cls(tuple(AddedError(**record) for record in records))
