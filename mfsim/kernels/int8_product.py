@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfsim.kernels import host, int8_amx, int8_avx2, int8_portable, int8_vnni
+from mfsim.kernels.emit import piece
 from mfsim.kernels.int8_take import MAGNITUDE, SIGN, VALUE, take
 from mfsim.kernels.jit import kernel
 
@@ -90,9 +91,10 @@ scratch = _Scratch()
 
 @kernel
 def fill(x, a, at, left, zero, places, flip):
-    """Fill the columns of `a` from `at` with what a part takes of x [rows, k]."""
+    """Fill the columns of `a` from `at` with what a part takes of x [rows, k], in C order."""
     for i in range(x.shape[0]):
-        take(x[i], a[i, at : at + x.shape[1]], left, zero, places, flip)
+        source, target = piece(x, i * x.shape[1], x.shape[1]), piece(a, i * a.shape[1] + at, x.shape[1])
+        take(source, target, left, zero, places, flip)
 
 
 @kernel
@@ -152,7 +154,7 @@ class Int8Product:
             pack(codes, self.panels, at, part.right, part.zero, shift, flip, self.start)
 
     def fill(self, x, a):
-        """Fill the rows `a` [at least m, depth] with what the parts take of x [m, k]."""
+        """Fill the rows `a` [at least m, depth] with what the parts take of x [m, k], in C order."""
         for part, at, flip in zip(self.parts, self.places, self.flips, strict=True):
             fill(x, a, at, part.left, part.zero, part.places, flip)
 
@@ -179,7 +181,7 @@ class Int8Product:
         a = scratch.get("rows", (min(chunk, rows), self.depth), self.layout.word)
         for first in range(0, rows, chunk):
             last = min(first + chunk, rows)
-            self.fill(x[first:last], a)
+            self.fill(np.ascontiguousarray(x[first:last]), a)
             self.rows(a[: last - first], out[first:last])
         return out[: len(x), : self.columns]
 

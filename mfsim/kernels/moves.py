@@ -6,8 +6,8 @@ Places count elements of flat arrays; both arrays are of one element type. Vecto
 from __future__ import annotations
 
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
+from mfsim.kernels.emit import generated
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.vector import emitted, load, shuffle, store
 
@@ -31,7 +31,7 @@ def move(typing, source, source_at, target, target_at, lanes):
     return types.void(source, types.intp, target, types.intp, lanes), generate
 
 
-@intrinsic
+@generated
 def _lanes(typing, array):
     """Return how many elements a vector has, as a constant; `itemsize` of an array is none."""
 
@@ -60,7 +60,7 @@ def copy(source, source_at, target, target_at, size):
             move(source, source_at + k, target, target_at + k, 1)
 
 
-@intrinsic
+@generated
 def _move(typing, source, source_at, target, target_at):
     """Copy a vector."""
 
@@ -73,7 +73,7 @@ def _move(typing, source, source_at, target, target_at):
     return types.void(source, types.intp, target, types.intp), generate
 
 
-@intrinsic
+@generated
 def _block(typing, source, source_at, source_step, target, target_at, target_step):
     """Turn a square block with a vector for each of its rows."""
 

@@ -136,6 +136,7 @@ OP = Op(
     attributes=ALIGNED_ATTRIBUTES,
     inputs=("x", "w", "bias?"),
     primitives=frozenset({"addsub", "abs", "neg", "shift"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,

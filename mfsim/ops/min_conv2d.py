@@ -45,6 +45,7 @@ OP = Op(
     attributes=(*ALIGNED_ATTRIBUTES, *CONVOLUTION_ATTRIBUTES),
     inputs=("x", "w", "bias?"),
     primitives=frozenset({"addsub", "abs", "neg", "cmp", "select", "shift"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,

@@ -1,0 +1,12 @@
+"""min_conv2d, fast form: sums of signed minima of magnitudes in 16 bits where they fit, whole vectors of outputs at a time."""
+
+from __future__ import annotations
+
+from mfsim.kernels.term_product import prepared_conv2d
+
+FORMS = ("portable",)
+
+
+def prepare(inputs, outputs, attributes, after=None):
+    """Return a `run`, or None if the sums are wider than 32 bits or groups are small; `after` is the `Fit` of the sums."""
+    return prepared_conv2d(1, inputs, outputs, attributes, after)
