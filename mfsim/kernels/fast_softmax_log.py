@@ -51,7 +51,8 @@ def prepare(inputs, outputs, attributes):
         return None
     length, fine = x.shape[-1], attributes["fine_bits"]
     places = terms.least.bit_length() - (lnm.size - 1).bit_length()
-    word = word_of((terms.table.size << fine) + int(lnk.max()) + int(lnm.max()), int(out.max()))
+    place = (terms.table.size << fine) + int(lnk.max()) + int(lnm.max())
+    word = word_of(terms.before, x.high, place, int(out.max()))
     mask, search = mask_of(inputs, 6, word), search_table(thresholds)
     lnk, lnm, out = np.array(lnk), np.array(lnm), np.append(0, out).astype(word)
 

@@ -78,22 +78,24 @@ def locate(part, length, mask, at, before, by_distance, last):
     The first row is masked by row `at` of `mask`: 0 for what is hidden, else -1; or the rows of `mask` are empty.
     Returns the row of `mask` for the next row.
     """
-    none = sub(last, last)
-    for i in range(part.size):
-        part[i] = sub(part[i], before)
+    masked, lowest = mask.shape[1] > 0, before
+    if masked or not by_distance:
+        lowest = sub(before, before)
+        for i in range(part.size):
+            part[i] = sub(part[i], before)
     for start in range(0, part.size, length):
         row = part[start : start + length]
-        if mask.shape[1] > 0:
+        if masked:
             for i in range(length):
                 row[i] = both(row[i], mask[at, i])
         if by_distance:
-            greatest = none
+            greatest = lowest
             for i in range(length):
                 greatest = most(greatest, row[i])
             offset = sub(last, greatest)
             for i in range(length):
                 row[i] = add(row[i], offset)
-            if mask.shape[1] > 0:
+            if masked:
                 for i in range(length):
                     row[i] = both(row[i], mask[at, i])
         at = at + 1 if at + 1 < mask.shape[0] else 0
@@ -149,8 +151,8 @@ def prepared(inputs, outputs, without, terms, quotient, numerator):
     """
     if terms is None or numerator.bit_length() > BITS[quotient.form]:
         return None
-    length = inputs[0].shape[-1]
-    word = word_of(terms.greatest_sum(length), outputs[0].low, outputs[0].high)
+    x, y, length = inputs[0], outputs[0], inputs[0].shape[-1]
+    word = word_of(terms.before, x.high, terms.greatest_sum(length), y.low, y.high)
     mask, terms = mask_of(inputs, without, word), terms._replace(table=terms.table.astype(word))
 
     def run(arrays, attributes, results):
