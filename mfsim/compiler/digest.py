@@ -31,7 +31,7 @@ class ModelDigest:
     def text(self) -> str:
         """Return the digest, 64 hexadecimal digits."""
         whole = hashlib.sha256()
-        for name, digests in sorted(self._fields.items()):
+        for name, digests in sorted((name, digests) for name, digests in self._fields.items() if digests):
             whole.update(f"{name} {len(digests)}\n".encode())
             whole.update(b"".join(digests))
         return whole.hexdigest()

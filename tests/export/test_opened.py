@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 
 import numpy as np
 import onnx
@@ -117,10 +118,10 @@ class Transforms(nn.Module):
     def __init__(self):
         super().__init__()
         self.fast, self.digits, self.bins = DCT(16, "fast"), DCT(16, "csd"), DFTMagnitude(16)
-        self.scores, self.head = Gram(), nn.Linear(8, 5)
+        self.estimates, self.scores, self.head = DFTMagnitude(16, "csd"), Gram(), nn.Linear(8, 5)
 
     def forward(self, x):
-        return self.head(self.scores(self.bins(self.digits(self.fast(x)))))
+        return self.head(self.scores(self.estimates(self.bins(self.digits(self.fast(x))))))
 
 
 @pytest.mark.parametrize("network", [Attention, Transforms])
@@ -257,3 +258,27 @@ def test_save_is_whole_and_refuses_what_float32_may_get_wrong(tmp_path):
     opened.save(path, allow_inexact=True)
     assert open_model(path).recipe.defaults.weight == 16
     assert [p.name for p in tmp_path.iterdir()] == ["model.onnx"]
+
+
+def test_edits_back_and_forth_leave_nothing_behind():
+    opened, rng = open_model(exported("wht-cnn")[1]), random.Random(4)
+    choices = {"weight": (3, 8), "activation": (5, 8), "accumulator": ("proved", 12), "per_channel": (True, False)}
+    digests = set()
+    for _ in range(16):
+        layers = {
+            path: {key: rng.choice(choices[key]) for key in keys if key in choices and rng.random() < 0.3}
+            for path, keys in opened.keys.items()
+            if rng.random() < 0.4
+        }
+        recipe = Recipe.from_dict({"layers": layers})
+        opened.set_formats(recipe)
+        digests.add(opened.program().digest())
+        assert opened.program().digest() == compile_model(opened.model()).digest()
+        if rng.random() < 0.25:
+            with pytest.raises(RecipeError):
+                opened.set_formats(Recipe.from_dict({"bias": 2}))
+            other = open_model(exported("wht-cnn", "by channel")[1])
+            other.set_formats(recipe)
+            assert whole(opened.model()) == whole(other.model())
+            assert opened.program().digest() == other.program().digest()
+    assert len(digests) > 12
