@@ -27,8 +27,9 @@ from mfsim.program import Tensor
 
 def triangle(w: Tensor) -> str:
     """Return lower for constant weights [K, K] that are 0 above the diagonal, K at least 2; else none."""
-    square = w.codes is not None and len(w.shape) == 2 and w.shape[0] == w.shape[1] > 1
-    return "lower" if square and not np.triu(w.codes, 1).any() else "none"
+    if w.codes is None or len(w.shape) != 2 or not w.shape[0] == w.shape[1] > 1:
+        return "none"
+    return "none" if np.triu(w.codes, 1).any() else "lower"
 
 
 def derive(tensors, attributes):

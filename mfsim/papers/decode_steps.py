@@ -45,7 +45,9 @@ class DecodeStep(nn.Module):
 
 def step_count(config: AttentionConfig, width: int, tokens: int) -> CountReport:
     """Return the operations of one folded unit for the last of `tokens` tokens, at least 2."""
-    step = DecodeStep(fold_attention(Attention(config, width, tokens)))
+    folded = fold_attention(Attention(config, width, tokens))
+    assert isinstance(folded, Attention)
+    step = DecodeStep(folded)
     rows = [Input((tokens - 1, features)) for features in cached_features(config, width).values()]
     return count_module(lambda: step, [Input((1, width)), *rows]).report
 
