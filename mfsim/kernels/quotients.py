@@ -9,7 +9,7 @@ for a power of two `unit`, a positive integer D, and k thresholds that D reaches
 - `DIVISION`: the result is n // m with n = 2 |c| u + D v and m = 2 D v, where u / v = `unit` and u or v is 1. Take
   (n + 1/2) / m = |c| f + 1/2 + 1/(2 m) instead, which has the same floor and is at least 1/(2 m) away from any
   integer. With f, the product, the constant and the sum rounded, it is off by at most 2**-51 of itself, which is less than
-  1/(2 m) where n + 1/2 < 2**50; n < 2**49 is asked for.
+  1/(2 m) where n + 1/2 < 2**50; n < 2**49 is asked for. A product that is not rounded (`multiply_add`) is off by less.
 """
 
 from __future__ import annotations
@@ -37,10 +37,22 @@ def with_sign(typing, magnitude, value):
 
     def generate(context, builder, signature, arguments):
         real = arguments[0].type
-        function = builder.module.declare_intrinsic("llvm.copysign", [real], ir.FunctionType(real, [real, real]))
+        function = builder.module.declare_intrinsic("llvm.copysign", [real], ir.FunctionType(real, [real] * 2))
         return builder.call(function, arguments)
 
     return types.float64(types.float64, types.float64), generate
+
+
+@emitted
+def multiply_add(typing, left, right, added):
+    """Return left * right + added, all float64, rounded once or twice, whichever the processor is quicker with."""
+
+    def generate(context, builder, signature, arguments):
+        real = arguments[0].type
+        function = builder.module.declare_intrinsic("llvm.fmuladd", [real], ir.FunctionType(real, [real] * 3))
+        return builder.call(function, arguments)
+
+    return types.float64(types.float64, types.float64, types.float64), generate
 
 
 class Quotient(NamedTuple):

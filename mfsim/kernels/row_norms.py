@@ -16,7 +16,7 @@ import numpy as np
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.norms import guarded_root
 from mfsim.kernels.packed import CACHED_CODES, pack, packed, unpack
-from mfsim.kernels.quotients import BITS, DIVISION, RECIPROCAL, SHIFT, Quotient, factor_of, with_sign
+from mfsim.kernels.quotients import BITS, DIVISION, RECIPROCAL, SHIFT, Quotient, factor_of, multiply_add, with_sign
 from mfsim.kernels.search import search_table
 from mfsim.kernels.words import add, most, mul, sub, word_of
 
@@ -69,8 +69,8 @@ def normalise(x, y, rows, gamma, beta, statistic, quotient):
             factor, half = factor_of(found, quotient)
             real_total = np.float64(total)
             for i in range(length):
-                product = (np.float64(row[i]) * real_n - real_total) * gamma[i] * factor
-                row[i] = add(word(product + with_sign(half, product)), beta[i])
+                weighted = multiply_add(np.float64(row[i]), real_n, -real_total) * gamma[i]
+                row[i] = add(word(multiply_add(weighted, factor, with_sign(half, weighted))), beta[i])
         pack(part, y, first * length)
 
 

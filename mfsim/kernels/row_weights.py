@@ -15,7 +15,7 @@ import numpy as np
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.operands import Operand
 from mfsim.kernels.packed import CACHED_CODES, pack, packed, unpack
-from mfsim.kernels.quotients import BITS, DIVISION, SHIFT, Quotient, factor_of, with_sign
+from mfsim.kernels.quotients import BITS, DIVISION, SHIFT, Quotient, factor_of, multiply_add, with_sign
 from mfsim.kernels.search import search_table
 from mfsim.kernels.words import add, both, most, sub, word_of
 
@@ -123,8 +123,8 @@ def weigh(x, y, rows, length, mask, terms, quotient):
                 total = add(total, most(row[i], sub(none, row[i])))
             factor, half = factor_of(max(terms.start + np.int64(total), terms.least), quotient)
             for i in range(length):
-                product = np.float64(row[i]) * factor
-                row[i] = word(product + with_sign(half, product))
+                term = np.float64(row[i])
+                row[i] = word(multiply_add(term, factor, with_sign(half, term)))
         pack(part, y, first * length)
 
 
