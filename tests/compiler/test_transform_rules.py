@@ -7,6 +7,7 @@ import pytest
 
 from mfsim.compiler import compile_model
 from mfsim.derived import dct, dft
+from mfsim.derived import filterbank as filterbanks
 from mfsim.errors import MfsimError
 from tests.compiler.files import File, assert_like_runtime, images
 
@@ -18,16 +19,19 @@ def stated(op):
     """Return the constants of `op` for x on 2^-4."""
     if op == "DCT":
         return [*dct.stages(N, BITS), dct.factors(N, GUARD, FRACTION, -4, BITS)]
-    return [*dft.stages(N, BITS), dft.bins(N), dft.factors(N, GUARD, FRACTION, -4, BITS)]
+    factors = dft.estimate_factors if op == "DFTAlphaBeta" else dft.factors
+    return [*dft.stages(N, BITS), dft.bins(N), factors(N, GUARD, FRACTION, -4, BITS)]
 
 
 def node(file, op, constants, x_scale=2.0**-4, y_scale=2.0**-FRACTION):
     given = [file.constant(np.array(values), dtype=np.int64) for values in constants]
     inputs = [file.quant("x"), file.constant(x_scale), *given, file.constant(y_scale)]
-    return file.mf(op, *inputs, **({"products": "shift"} if op == "DCT" else {}))
+    return file.mf(op, *inputs, **({} if op == "DFTMagnitude" else {"products": "shift"}))
 
 
-@pytest.mark.parametrize(("op", "name"), [("DCT", "dct"), ("DFTMagnitude", "dft_magnitude")])
+@pytest.mark.parametrize(
+    ("op", "name"), [("DCT", "dct"), ("DFTMagnitude", "dft_magnitude"), ("DFTAlphaBeta", "dft_alpha_beta")]
+)
 def test_transforms(op, name):
     file = File(x=(3, N))
     program = assert_like_runtime(file.model(node(file, op, stated(op))), images((3, N)))
@@ -43,7 +47,10 @@ def test_products_of_rows():
     assert [found.op for found in program.nodes] == ["gram"]
 
 
-CHANGED = {"DCT": ("the places", "the weights", "the factors"), "DFTMagnitude": ("the places", "the weights", "the bins", "the factors")}  # fmt: skip
+CHANGED = {
+    "DCT": ("the places", "the weights", "the factors"),
+    **dict.fromkeys(("DFTAlphaBeta", "DFTMagnitude"), ("the places", "the weights", "the bins", "the factors")),
+}
 
 
 @pytest.mark.parametrize(("op", "k"), [(op, k) for op, names in CHANGED.items() for k in range(len(names))])
@@ -77,3 +84,38 @@ def test_other_scales(op):
         file = File(x=(3, N))
         with pytest.raises(MfsimError, match=message):
             compile_model(file.model(node(file, op, stated(op), **scales)))
+
+
+def bank(changed=None):
+    """Return a file with a filterbank over 8 x 8 patches of 3 features, one of its constants `changed`."""
+    file = File(x=(1, 65, 3))
+    gains = np.full((1, 8, 8), 0.25, dtype=np.float32)
+    constants = [*filterbanks.stages(8, BITS), filterbanks.factors(8, GUARD, FRACTION, -4, BITS)]
+    constants = [np.array(values) for values in constants]
+    if changed is not None:
+        constants[changed].reshape(-1)[-1] += 1
+    given = [file.constant(values, dtype=np.int64) for values in constants]
+    inputs = [
+        file.quant("x"),
+        file.constant(2.0**-4),
+        file.quant(file.constant(gains), -6),
+        file.constant(2.0**-6),
+    ]
+    return file.model(
+        file.mf("Filterbank", *inputs, *given, file.constant(2.0**-FRACTION), passing=1, products="shift")
+    )
+
+
+def test_a_filterbank():
+    program = assert_like_runtime(bank(), images((1, 65, 3)))
+    (found,) = program.nodes
+    attributes = {"guard": GUARD, "fraction": FRACTION, "passing": 1, "products": "shift", "gain_places": 6}
+    assert attributes.items() <= found.attributes.items()
+    assert [program.inputs_of(found)[k].scale.exponent for k in (1, 2)] == [-BITS, -6]
+
+
+@pytest.mark.parametrize(("k", "what"), [*enumerate(("the places", "the weights", "the factors"))])
+def test_what_a_filterbank_states_must_hold(k, what):
+    with pytest.raises(MfsimError) as error:
+        compile_model(bank(k))
+    assert str(error.value).endswith(f": {what} must be those of a filterbank of 8 x 8 patches with 12 bits of cosines")

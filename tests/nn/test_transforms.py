@@ -93,6 +93,18 @@ def test_triangle():
     assert layer.weight.grad.tolist() == [1.0] * 6
 
 
+def test_estimates_of_magnitudes():
+    x = torch.randn(50, 16, dtype=torch.float64, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    bins = np.fft.fft(x.detach().numpy(), norm="ortho")
+    parts = np.sort(np.abs(np.stack((bins.real, bins.imag))), 0)
+    expected = np.maximum(parts[1] + parts[0] / 8, parts[1] * 7 / 8 + parts[0] / 2)
+    y = DFTMagnitude(16, "alpha-beta")(x)
+    assert np.allclose(y.detach().numpy(), expected, **ROUNDING)
+    ratio = y.detach().numpy() / np.abs(bins)
+    assert (ratio.min() > 0.9722, ratio.max() < 1.0078) == (True, True)
+    assert torch.autograd.gradcheck(DFTMagnitude(16, "csd"), (x[:2],))
+
+
 def test_reprs():
     shown = [DCT(4), DFTMagnitude(4), MFMul("abs"), Affine(4), Rope(4, 9), TriangularLinear(4), Filterbank(2, 3)]
     assert [repr(layer) for layer in shown] == [

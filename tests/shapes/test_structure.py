@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from mfsim.errors import CountError
-from mfsim.nn import DCT, DFTMagnitude, Gram, MatMul, TriangularLinear
+from mfsim.nn import DCT, DFTMagnitude, Filterbank, Gram, MatMul, TriangularLinear
 from mfsim.shapes import Input, count_module
 
 
@@ -71,6 +71,23 @@ def test_a_cosine_transform_is_counted_in_its_form():
     products = 32 * 5 // 2 + 1
     assert fast == {"learned": 0, "activation": 0, "fixed": 7 * products, "addsub": 7 * (209 + products + 32)}
     assert (csd["fixed"], csd["addsub"] > fast["addsub"] + 2 * fast["fixed"]) == (0, True)
+
+
+def test_magnitudes_are_counted_in_their_form():
+    root, estimated, csd = (counts(DFTMagnitude(64, form), 7, 64) for form in ("root", "alpha-beta", "csd"))
+    assert (root["activation"], estimated["activation"], csd["activation"]) == (7 * 62, 0, 0)
+    assert (root["fixed"], estimated["fixed"], csd["fixed"]) == (7 * 166, 7 * 166, 0)
+    assert csd["addsub"] > estimated["addsub"] > root["addsub"]
+
+
+def test_a_filterbank_is_counted_in_its_form():
+    product, fft, csd = (counts(Filterbank(2, 8, form=form), 2, 65, 4) for form in ("product", "fft", "csd"))
+    assert (product["learned"], product["fixed"]) == (2 * 65 * 65 * 4, 0)
+    assert (fft["learned"], fft["fixed"]) == (4 * 128, 4 * 128)
+    assert (csd["learned"], csd["fixed"], csd["addsub"] > fft["addsub"]) == (0, 0, True)
+    # Additions of four pairs of features, and what rounds: 128 parts of turned codes and of gained ones, and results,
+    # those of the tokens that pass among them.
+    assert fft["addsub"] == 4 * (1664 + 128 + 128 + 128 + 2)
 
 
 def test_a_symmetric_unit_hands_one_tensor_to_its_scores():

@@ -159,6 +159,25 @@ def test_sizes_that_do_not_suit_a_unit(name, parts, width, tokens, grid, sentenc
     assert str(error.value) == sentence
 
 
+def test_forms_of_transforms():
+    for parts, sentence in (
+        ({"dft_form": "roots"}, "`dft_form` of an attention unit must be one of root, alpha-beta, csd, not 'roots'"),
+        (
+            {"filterbank_form": "fast"},
+            "`filterbank_form` of an attention unit must be one of product, fft, csd, not 'fast'",
+        ),
+    ):
+        with pytest.raises(FormatError) as error:
+            replace(PRESETS["qkk"], **parts)
+        assert str(error.value).startswith(sentence)
+    with pytest.raises(
+        ShapeError, match="must have a side that is a power of two of at least 4, not 5; the form product"
+    ):
+        Attention(replace(PRESETS["qk-sk"], filterbank_form="fft"), 32, 26)
+    assert Attention(replace(PRESETS["qk-sk"], filterbank_form="csd"), 32, 17).value_transform.form == "csd"
+    assert Attention(replace(PRESETS["qk-dftk"], dft_form="csd"), 32, 17).value_transform.form == "csd"
+
+
 @pytest.mark.parametrize("shape", [(17, 32), (2, 17, 31)])
 def test_tokens_of_another_shape(shape):
     with pytest.raises(ShapeError) as error:
