@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.words import add, both, down, least, most, up, word_of
+from mfsim.kernels.words import add, alike, both, down, least, most, up, width, word_of
 
 NOTHING = (0, 0, 0, 0, 0)
 """The rule (left, places, added, odd, below) of codes that are only clamped."""
@@ -98,35 +98,31 @@ def fitted(
     return Fit(word, np.ascontiguousarray(table), lo, hi, kept, events)
 
 
-@functools.cache
-def scalar(word, plain):
-    """Return the function that fits one code: (code, left, places, added, odd, below, floor, lo, hi, kept) to both results."""
-    last, bits = word(np.iinfo(word).bits - 1), word(np.iinfo(word).bits)
+@kernel
+def fit_one(plain, code, left, places, added, odd, below, floor, lo, hi, kept):
+    """Return one code fitted, before and after it is clamped or cut; all of one word but `plain` and `kept`.
 
-    @kernel
-    def fit_plain(code, left, places, added, odd, below, floor, lo, hi, kept):
+    `plain` is that of the `Fit`: a constant, so that what it spares is not there.
+    """
+    if plain:
         code = most(code, floor)
         code = down(add(add(code, added), both(down(code, places), odd)), places)
         return code, most(least(code, hi), lo)
-
-    @kernel
-    def fit_any(code, left, places, added, odd, below, floor, lo, hi, kept):
-        code = up(most(code, floor), left)
-        carried = add(added, add(both(down(code, places), odd), both(down(code, last), below)))
-        code = down(add(code, carried), places)
-        if kept == 0:
-            return code, most(least(code, hi), lo)
-        if kept > 0:
-            return code, both(code, word((1 << kept) - 1))
-        return code, down(up(code, word(bits + kept)), word(bits + kept))
-
-    return fit_plain if plain else fit_any
+    code = up(most(code, floor), left)
+    last = alike(code, width(code) - 1)
+    carried = add(added, add(both(down(code, places), odd), both(down(code, last), below)))
+    code = down(add(code, carried), places)
+    if kept == 0:
+        return code, most(least(code, hi), lo)
+    if kept > 0:
+        return code, both(code, alike(code, (1 << kept) - 1))
+    beyond = alike(code, width(code) + kept)
+    return code, down(up(code, beyond), beyond)
 
 
 @functools.cache
 def by_row(word, plain):
     """Return the kernel that fits x [rows, n] into y; row r is of channel r % channels; it returns the misfits."""
-    fit = scalar(word, plain)
 
     @kernel
     def fit_rows(x, rules, lo, hi, kept, y):
@@ -139,7 +135,7 @@ def by_row(word, plain):
             )  # fmt: skip
             row, out, found = x[r], y[r], word(0)
             for i in range(row.size):
-                code, kept_code = fit(word(row[i]), left, places, added, odd, below, floor, low, high, kept)
+                code, kept_code = fit_one(plain, word(row[i]), left, places, added, odd, below, floor, low, high, kept)
                 found = add(found, word(code != kept_code))
                 out[i] = kept_code
             events += found
@@ -151,7 +147,6 @@ def by_row(word, plain):
 @functools.cache
 def by_column(word, plain):
     """Return the kernel that fits x [rows, channels] into y; it returns the misfits."""
-    fit = scalar(word, plain)
 
     @kernel
     def fit_columns(x, rules, lo, hi, kept, y):
@@ -161,8 +156,8 @@ def by_column(word, plain):
         for r in range(x.shape[0]):
             row, out, found = x[r], y[r], word(0)
             for i in range(row.size):
-                code, kept_code = fit(
-                    word(row[i]), left[i], places[i], added[i], odd[i], below[i], floor[i], low, high, kept
+                code, kept_code = fit_one(
+                    plain, word(row[i]), left[i], places[i], added[i], odd[i], below[i], floor[i], low, high, kept
                 )
                 found = add(found, word(code != kept_code))
                 out[i] = kept_code

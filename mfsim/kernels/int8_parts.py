@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfsim.kernels.fits import NOTHING, fitted, scalar
+from mfsim.kernels.emit import piece
+from mfsim.kernels.fits import NOTHING, fit_one, fitted
 from mfsim.kernels.int8_product import Int8Product, Part, scratch
 from mfsim.kernels.int8_product import up as aligned_up
 from mfsim.kernels.int8_take import MAGNITUDE, SIGN, VALUE
@@ -103,19 +104,21 @@ def joining(word, plain, two):
 
     It returns how many did not fit. `second` and the shifts are not read where there is one product.
     """
-    fit = scalar(word, plain)
 
     @kernel
     def join(first, shift, second, other_shift, rules, lo, hi, kept, y):
-        events, low, high = 0, word(lo), word(hi)
+        events, low, high, columns = 0, word(lo), word(hi), y.shape[1]
         left, places, added, odd, below, floor = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
         for i in range(y.shape[0]):
-            found, sums, others, out = word(0), first[i], second[i], y[i]
+            found, out = word(0), piece(y, i * columns, columns)
+            sums, others = piece(first, i * first.shape[1], columns), piece(second, i * second.shape[1], columns)
             for n in range(out.size):
                 total = word(sums[n])
                 if two:
                     total = add(up(total, word(shift[n])), up(word(others[n]), word(other_shift[n])))
-                code, kept_code = fit(total, left[n], places[n], added[n], odd[n], below[n], floor[n], low, high, kept)
+                code, kept_code = fit_one(
+                    plain, total, left[n], places[n], added[n], odd[n], below[n], floor[n], low, high, kept
+                )
                 found = add(found, word(code != kept_code))
                 out[n] = kept_code
             events += found

@@ -14,6 +14,7 @@ import warnings
 
 import llvmlite
 import numba
+from numba.core.serialize import ReduceMixin
 
 
 def _cache_folder() -> pathlib.Path:
@@ -44,7 +45,12 @@ CACHED = _enable_cache()
 
 
 def kernel(function):
-    """Compile `function` without the interpreter lock and without fast-math, cached on disk."""
+    """Compile `function` without the interpreter lock and without fast-math, cached on disk.
+
+    What a closure holds is part of the key in the cache, and other kernels have a new key in every process.
+    """
+    held = [cell.cell_contents for cell in function.__closure__ or ()]
+    assert not any(isinstance(value, ReduceMixin) for value in held), f"{function} holds a kernel and is never cached"
     return numba.njit(nogil=True, cache=CACHED, error_model="numpy")(function)
 
 

@@ -13,7 +13,6 @@ from mfsim.kernels.words import add, sub, up, word_of
 @functools.cache
 def summing(word, mode):
     """Return the kernel that fills y with a * 2**places_a + mode * b * 2**places_b, row by row; b may have fewer rows."""
-    combine = add if mode > 0 else sub
 
     @kernel
     def sum_rows(a, b, places_a, places_b, y):
@@ -21,7 +20,8 @@ def summing(word, mode):
         for r in range(a.shape[0]):
             one, other, out = a[r], b[r % b.shape[0]], y[r]
             for i in range(out.size):
-                out[i] = combine(up(word(one[i]), left), up(word(other[i]), right))
+                aligned, second = up(word(one[i]), left), up(word(other[i]), right)
+                out[i] = add(aligned, second) if mode > 0 else sub(aligned, second)
 
     return sum_rows
 

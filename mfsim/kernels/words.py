@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba.core import types
 from numba.extending import intrinsic
 
 WORDS = (np.int32, np.int64)
@@ -52,3 +53,23 @@ up, down = _binary("shl"), _binary("ashr")
 
 least, most = _extreme("<"), _extreme(">")
 """The smaller and the greater of two."""
+
+
+@intrinsic
+def width(typing, code):
+    """Return the bits of the word of a code, a constant."""
+
+    def generate(context, builder, signature, arguments):
+        return context.get_constant(types.int64, signature.args[0].bitwidth)
+
+    return types.int64(code), generate
+
+
+@intrinsic
+def alike(typing, code, number):
+    """Return an integer in the word of a code, where it wraps."""
+
+    def generate(context, builder, signature, arguments):
+        return context.cast(builder, arguments[1], signature.args[1], signature.args[0])
+
+    return code(code, number), generate
