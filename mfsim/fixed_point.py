@@ -79,11 +79,16 @@ def quantize(
     exponents, inner = _exponents(scale, reals.shape, "values")
     codes = np.empty(reals.shape, dtype=np.int64)
     lo = format.lo + int(narrow and format.signed)
+    rule = ROUNDINGS.index(rounding.value)
+    if overflow is Overflow.SATURATE and format.bits <= kernels.QUICK_BITS and _near(exponents) and reals.size:
+        shape = (-1, inner) if len(exponents) > 1 else (1, -1)
+        if kernels.quick(rule)(reals.reshape(shape), exponents, lo, format.hi, codes.reshape(shape)):
+            return codes
     bad = kernels.quantize(
         reals.reshape(-1),
         exponents,
         inner,
-        ROUNDINGS.index(rounding.value),
+        rule,
         overflow is Overflow.WRAP,
         format.bits,
         format.signed,
@@ -214,6 +219,10 @@ def round_floats(values: np.ndarray, rounding: Rounding | str) -> np.ndarray:
 def _check_power_of_two(name: str, scale: Scale) -> None:
     if scale.factors:
         raise FormatError(f"`{name}` must be a power of two, not {scale}")
+
+
+def _near(exponents: np.ndarray) -> bool:
+    return bool(np.abs(exponents).max() <= kernels.QUICK_EXPONENT)
 
 
 def _reals(values: object) -> np.ndarray:
