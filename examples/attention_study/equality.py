@@ -58,6 +58,8 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--units", nargs="*", default=point.UNITS, choices=point.UNITS, metavar="UNIT")
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--test", type=int, default=0, help="how many test images; all")
+    parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--depth", type=int, default=2)
     parser.add_argument("--out", type=pathlib.Path, help="a file for the table")
     return parser.parse_args(given)
 
@@ -66,7 +68,8 @@ def main(given: Sequence[str]) -> None:
     """Compare the units that `given` asks for, print a table, and fail if a code differs."""
     options = arguments(given)
     torch.set_num_threads(1)
-    setup = point.Setup.of("reduced", options.data, {"epochs": options.epochs, "test": options.test})
+    changes = {name: getattr(options, name) for name in ("epochs", "test", "width", "depth")}
+    setup = point.Setup.of("reduced", options.data, changes)
     lines, differing = [HEAD], []
     print(HEAD, flush=True)
     for unit in options.units:

@@ -69,6 +69,15 @@ def test_a_study_is_resumed_and_leaves_tables(tmp_path):
     assert f"| `qkv` | {row['parameters']:,} | {100 * row['float_mean']:.2f} |" in again
 
 
+def test_all_realisations_of_a_unit_are_compared(tmp_path):
+    few = ["--units", "qkk", "--epochs", "1", "--width", "16", "--depth", "1", "--test", "20", "--out", "found.md"]
+    printed = run([str(FOLDER / "equality.py"), *few], tmp_path)
+    assert (tmp_path / "found.md").read_text() == printed
+    _, unit, _, compared, differ, _ = printed.splitlines()[2].split("|")
+    # Five pairs on all images, one digest, and two images from the definitions of the ops.
+    assert (unit, compared, differ) == (" `qkk` ", f" {5 * 20 * 10 + 1 + 2 * 10:,} ", " 0 ")
+
+
 def test_other_settings_images_or_seeds_are_other_points(point):
     changes = {"train": 100, "validation": 20, "test": 20}
     setup = point.Setup.of("reduced", "digits", changes)
