@@ -2,7 +2,7 @@
 
 `python -m benchmarks.child WHAT INTEGER ...`:
 
-- `first INTEGER` prints "done" at the first result;
+- `first INTEGER` prints "done" at the first result, and how many kernels were compiled, not taken from the cache;
 - `memory INTEGER IMAGES` prints the peak of its memory, and what inputs and outputs take;
 - `network INTEGER MODEL IMAGES` prints the times of mfsim and of ONNX Runtime on model.onnx.
 """
@@ -15,6 +15,7 @@ import re
 import sys
 
 import numpy as np
+from numba.core import event
 
 from mfsim.compiler import read_integer
 from mfsim.simulate import quantize_input, simulate
@@ -24,9 +25,11 @@ def first(integer: str) -> None:
     """Simulate one image."""
     program = read_integer(integer)
     (name,) = program.inputs
-    simulate(program, quantize_input(program, np.zeros((1, *program.tensors[name].shape[1:]), np.float32)))
+    image = np.zeros((1, *program.tensors[name].shape[1:]), np.float32)
+    with event.install_recorder("numba:compile") as compiled:
+        simulate(program, quantize_input(program, image))
     assert "torch" not in sys.modules
-    print("done", flush=True)
+    print("done", len(compiled.buffer) // 2, flush=True)
 
 
 def peak() -> int:
