@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TypeVar
 
 from mfsim.errors import FormatError, RangeError, did_you_mean
@@ -271,12 +272,12 @@ class Range:
         """Return the range lo..hi for a whole tensor."""
         return cls((lo,), (hi,), None)
 
-    @property
+    @cached_property
     def low(self) -> int:
         """The least bound over all indices."""
         return min(self.lo)
 
-    @property
+    @cached_property
     def high(self) -> int:
         """The greatest bound over all indices."""
         return max(self.hi)

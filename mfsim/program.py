@@ -78,7 +78,9 @@ class Tensor:
                     f"tensor `{self.name}` of shape {self.shape} has a {what} of {count} entries along axis {axis}"
                 )
         if self.codes is not None:
-            codes = np.array(int64_codes(self.codes, f"the codes of `{self.name}`"), order="C")
+            codes = int64_codes(self.codes, f"the codes of `{self.name}`")
+            if codes.flags.writeable or codes.base is not None or not codes.flags.c_contiguous:
+                codes = np.array(codes, order="C")  # whoever has the array may change it
             if codes.shape != self.shape:
                 raise ShapeError(f"tensor `{self.name}` has codes of shape {codes.shape}, not {self.shape}")
             low, high = (int(codes.min()), int(codes.max())) if codes.size else (self.range.low, self.range.high)

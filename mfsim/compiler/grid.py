@@ -49,10 +49,14 @@ class Grid:
         exponents = np.broadcast_to(np.asarray(exponents, dtype=np.int64), shape)
         places = self.exponents - exponents
         up, down = np.maximum(places, 0), np.maximum(-places, 0)
-        codes = self.codes.astype(object)
-        whole = codes << up.astype(object)
-        kept = whole >> down.astype(object)
-        _refuse(np.argwhere(kept << down.astype(object) != whole), np.broadcast_to(self.values(), shape), exponents)
+        largest = max(map(abs, _ends(self.codes))).bit_length() + int(up.max(initial=0))
+        kind = np.int64 if largest < 63 and down.max(initial=0) < 63 else object
+        up, down = up.astype(kind), down.astype(kind)
+        whole = self.codes.astype(kind) << up
+        kept = whole >> down
+        wrong = kept << down != whole
+        if wrong.any():
+            _refuse(np.argwhere(wrong), np.broadcast_to(self.values(), shape), exponents)
         return int64(kept)
 
     def values(self) -> np.ndarray:
@@ -90,9 +94,9 @@ def exponents_of(scale: np.ndarray, what: str) -> np.ndarray:
     """Return e for scales 2**e, int64; a `FormatError` shows the first that is no power of two."""
     scale = np.asarray(scale, dtype=np.float64)
     mantissa, exponent = np.frexp(scale)
-    wrong = np.argwhere(mantissa != 0.5)
-    if len(wrong):
-        at = tuple(int(i) for i in wrong[0])
+    wrong = mantissa != 0.5
+    if wrong.any():
+        at = tuple(int(i) for i in np.argwhere(wrong)[0])
         where = f" at index {at[0] if len(at) == 1 else at}" if scale.size > 1 else ""
         raise FormatError(f"{what} must be a power of two, not {float(scale[at])!r}{where}")
     return np.asarray(exponent, dtype=np.int64) - 1
@@ -139,9 +143,13 @@ def fractions(values: np.ndarray) -> np.ndarray:
 
 def int64(codes: np.ndarray) -> np.ndarray:
     """Return Python ints as int64; a `RangeError` if they need more than 63 bits."""
-    ends = [int(code) for code in (codes.min(), codes.max())] if codes.size else [0]
+    ends = _ends(codes)
     Format.of_range(min(0, *ends), max(0, *ends), "the constant")
     return codes.astype(np.int64)
+
+
+def _ends(codes: np.ndarray) -> list[int]:
+    return [int(codes.min()), int(codes.max())] if codes.size else [0]
 
 
 def rounded_to(values: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, float]:

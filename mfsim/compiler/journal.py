@@ -191,7 +191,9 @@ def same(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray):
-        return (one.dtype, one.shape) == (other.dtype, other.shape) and one.tobytes() == other.tobytes()
+        if (one.dtype, one.shape) != (other.dtype, other.shape):
+            return False
+        return np.array_equal(one, other) and (one.dtype.kind in "biu" or one.tobytes() == other.tobytes())
     if isinstance(one, (Grid, Tensor, Node)):
         return all(same(value, getattr(other, name)) for name, value in vars(one).items())
     return bool(one == other)

@@ -230,7 +230,7 @@ class Lowering:
 
     def constant(self, name: str, codes: np.ndarray, scale: Scale, format_: Format | None = None) -> str:
         """Add a constant, once for equal ones of the same name, and return its name."""
-        key = (name, codes.shape, hashlib.sha256(codes.tobytes()).digest(), scale, format_)
+        key = (name, codes.shape, hashlib.sha256(np.ascontiguousarray(codes).data).digest(), scale, format_)
         if key not in self.constants:
             self.constants[key] = self.builder.constant(name, codes, format_, scale)
         return self.constants[key]

@@ -102,7 +102,9 @@ class Quantizer:
         exponents = self.spread(self.exponents, values.shape)
         if self.factors is None and not self.zero_point.any():
             codes = quantize(values, scale_of(exponents), self.format, rounding=self.rounding)
-            return Grid(np.clip(codes, *self.limits), exponents, self.format)
+            np.clip(codes, *self.limits, out=codes)
+            codes.flags.writeable = False
+            return Grid(codes, exponents, self.format)
         factors = None if self.factors is None else self.spread(self.factors, values.shape)
         zero_point = self.spread(self.zero_point, values.shape)
         stored = stored_codes(values, self.steps, zero_point, self.rounding, self.limits, self.added_before)

@@ -87,7 +87,7 @@ def aligned_inference(term: Term, tensors: Sequence[Tensor], attributes: Mapping
     check_shifts(sums.op, ("shift_x", "shift_w"), shifts, needed)
     start = bias_codes(w, bias, scale, sums)
     _, exact = sums.operands.exact(*shifts, product=False)
-    bounds = Bounds.of_terms(*term.bounds(exact, *shifts)).started_with(start)
+    bounds = Bounds.of_terms(*term.bounds(exact, *shifts)).in_ints().started_with(start)
     ends = [(t.range.low << s, t.range.high << s) for t, s in zip((x, w), shifts, strict=True)]
     if any(attributes.get("pads", ())):
         ends[0] = min(ends[0][0], 0), max(ends[0][1], 0)

@@ -8,13 +8,17 @@ pass 2**62, arrays of Python ints otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mfsim.formats import Range
+
+BLOCK = 1 << 13
+"""Terms whose bounds are found at a time."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,17 @@ class Operands:
         x, w = (max(abs(int(lo.min())), abs(int(hi.max())), 1) for lo, hi in self._pairs())
         largest = self.length * (x * w if product else (x << shift_x) + (w << shift_w))
         kind = np.int64 if largest < 2**62 else object
-        return kind, Operands(*(a.astype(kind) for pair in self._pairs() for a in pair))
+        lows, highs = ([a.astype(kind, copy=False) for a in ends] for ends in zip(*self._pairs(), strict=True))
+        return kind, Operands(lows[0], highs[0], lows[1], highs[1])
+
+    def blocks(self) -> Iterator[Operands]:
+        """Yield the operands of some terms after the other, so that what is computed of them stays in the cache."""
+        outputs = max(self.x_lo.shape[1], self.w_lo.shape[1])
+        step = max(BLOCK // max(outputs, 1), 1)
+        for first in range(0, self.length, step):
+            lows, highs = ([_some(a, first, step) for a in ends] for ends in zip(*self._pairs(), strict=True))
+            known = self.w_lo is self.w_hi
+            yield Operands(lows[0], highs[0], lows[1], lows[1] if known else highs[1])
 
     def _pairs(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
         return (self.x_lo, self.x_hi), (self.w_lo, self.w_hi)
@@ -50,7 +64,7 @@ class Operands:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of sums of terms, in Python ints, one for each output or one for all.
+    """Bounds of sums of terms, one for each output or one for all: in Python ints, where sums of them may grow.
 
     `lo`, `hi` bound the whole sum, `least`, `greatest` every partial sum in any order; `term` bounds
     every single term of every output.
@@ -65,8 +79,22 @@ class Bounds:
     @classmethod
     def of_terms(cls, low: np.ndarray, high: np.ndarray) -> Bounds:
         """Return the bounds for terms between `low` and `high` [terms, outputs]."""
-        sums = [part.sum(axis=0).astype(object) for part in (low, high, np.minimum(low, 0), np.maximum(high, 0))]
+        sums = [part.sum(axis=0) for part in (low, high, np.minimum(low, 0), np.maximum(high, 0))]
         return cls(sums[0], sums[1], sums[2], sums[3], (int(low.min()), int(high.max())))
+
+    def with_terms(self, more: Bounds) -> Bounds:
+        """Return the bounds of sums of these terms and `more`."""
+        term = min(self.term[0], more.term[0]), max(self.term[1], more.term[1])
+        sums = [a + b for a, b in zip(self._sums(), more._sums(), strict=True)]
+        return Bounds(sums[0], sums[1], sums[2], sums[3], term)
+
+    def in_ints(self) -> Bounds:
+        """Return the bounds in Python ints."""
+        sums = [part.astype(object) for part in self._sums()]
+        return Bounds(sums[0], sums[1], sums[2], sums[3], self.term)
+
+    def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        return self.lo, self.hi, self.least, self.greatest
 
     def started_with(self, bias: np.ndarray | None) -> Bounds:
         """Return the bounds of sums that `bias` (Python ints, one for each output, or None) starts."""
@@ -113,7 +141,15 @@ def mf_bounds(operands: Operands, attributes: Mapping[str, Any]) -> tuple[Bounds
     """
     shifts_x, shifts_w = attributes["shift_x"], attributes["shift_w"]
     kind, exact = operands.exact(max(shifts_x), max(shifts_w), product=False)
-    gain_x, gain_w = _powers(shifts_x, kind), _powers(shifts_w, kind)
+    gains = _powers(shifts_x, kind), _powers(shifts_w, kind)
+    blocks = zip(*(_mf_bounds(block, attributes, *gains) for block in exact.blocks()), strict=True)
+    x_part, w_part, joined = (functools.reduce(Bounds.with_terms, parts).in_ints() for parts in blocks)
+    return x_part, w_part, joined
+
+
+def _mf_bounds(
+    exact: Operands, attributes: Mapping[str, Any], gain_x: np.ndarray, gain_w: np.ndarray
+) -> tuple[Bounds, Bounds, Bounds]:
     terms: list[list[np.ndarray]] = [[] for _ in range(5)]
     for x in _candidates(exact.x_lo, exact.x_hi):
         for w in _candidates(exact.w_lo, exact.w_hi):
@@ -124,18 +160,28 @@ def mf_bounds(operands: Operands, attributes: Mapping[str, Any]) -> tuple[Bounds
             for k, part in enumerate((a, b, left + right, below, above)):
                 terms[k] = [np.minimum(terms[k][0], part), np.maximum(terms[k][1], part)] if terms[k] else [part, part]
     x_part, w_part, joined = (Bounds.of_terms(low, high) for low, high in terms[:3])
-    least, greatest = terms[3][0].sum(axis=0).astype(object), terms[4][1].sum(axis=0).astype(object)
+    least, greatest = terms[3][0].sum(axis=0), terms[4][1].sum(axis=0)
     return x_part, w_part, replace(joined, least=least, greatest=greatest)
 
 
 def dense_bounds(operands: Operands) -> Bounds:
     """Return the bounds of sums of products."""
     _, exact = operands.exact(0, 0, product=True)
-    corners = [x * w for x in (exact.x_lo, exact.x_hi) for w in (exact.w_lo, exact.w_hi)]
+    return functools.reduce(Bounds.with_terms, map(_dense_bounds, exact.blocks())).in_ints()
+
+
+def _dense_bounds(exact: Operands) -> Bounds:
+    weights = (exact.w_lo,) if exact.w_lo is exact.w_hi else (exact.w_lo, exact.w_hi)
+    corners = [x * w for x in (exact.x_lo, exact.x_hi) for w in weights]
     low, high = corners[0], corners[0]
     for corner in corners[1:]:
         low, high = np.minimum(low, corner), np.maximum(high, corner)
     return Bounds.of_terms(low, high)
+
+
+def _some(terms: np.ndarray, first: int, count: int) -> np.ndarray:
+    """Return some of `terms`; one stands for all."""
+    return terms if len(terms) == 1 else terms[first : first + count]
 
 
 def _powers(exponents: Sequence[int], kind: type) -> np.ndarray:
@@ -144,6 +190,8 @@ def _powers(exponents: Sequence[int], kind: type) -> np.ndarray:
 
 def _candidates(lo: np.ndarray, hi: np.ndarray) -> list[np.ndarray]:
     """Return the ends and the codes next to 0, each inside lo..hi; equal arrays once."""
+    if lo is hi:
+        return [lo]
     found: list[np.ndarray] = []
     for candidate in (lo, hi, *(np.minimum(np.maximum(lo, value), hi) for value in (-1, 0, 1))):
         if not any((candidate == other).all() for other in found):

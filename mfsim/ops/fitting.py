@@ -44,7 +44,7 @@ def fit(code: int, lo: int, hi: int, bits: int, signed: bool, overflow: str) -> 
 
 def needed_clamp(bounds: Bounds, lo: int, hi: int) -> str:
     """Return the ends of lo..hi that `bounds` passes."""
-    low, high = min(a for a, _ in bounds) < lo, max(b for _, b in bounds) > hi
+    low, high = min(bounds)[0] < lo, max(b for _, b in bounds) > hi
     return CLAMPS[2 * low + high]
 
 
@@ -58,7 +58,8 @@ def clamped_bounds(op: str, bounds: Bounds, lo: int, hi: int, clamp: str) -> lis
     needed = needed_clamp(bounds, lo, hi)
     if clamp not in ("both", needed) and needed != "none":
         raise FormatError(f"`clamp` of op `{op}` must not be {clamp}: the input range passes {lo}..{hi}")
-    return [(min(max(a, lo), hi), min(max(b, lo), hi)) for a, b in bounds]
+    los, his = ([lo if v < lo else hi if v > hi else v for v in ends] for ends in zip(*bounds, strict=True))
+    return list(zip(los, his, strict=True))
 
 
 def wrapped_bounds(bounds: Bounds, word: Format) -> list[tuple[int, int]]:

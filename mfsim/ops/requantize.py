@@ -116,7 +116,7 @@ def infer(tensors, attributes):
     word = Format(attributes["bits"], bool(attributes["signed"]))
     scaled, out_axis = _rounded_bounds(x, attributes)
     bounds = fitted_bounds("requantize", scaled, attributes)
-    inner = Format.of_range(min(a for a, _ in scaled), max(b for _, b in scaled), "requantize before its word")
+    inner = Format.of_range(min(scaled)[0], max(b for _, b in scaled), "requantize before its word")
     _check_adder(x, attributes)
     axis = attributes["axis"]
     scale = x.scale.moved(attributes["shift"], axis if axis >= 0 else None)

@@ -28,13 +28,13 @@ def check_plan(
     """
     known = set() if known is None else known
     for subject in calibration.subjects:
-        path, words = subject.path, recipe.layer(subject.path)
+        path = subject.path
         if subject.at("weight_quant") in plan:
             weight, bias = plan[subject.at("weight_quant")], plan[subject.at("bias_quant")]
             key: tuple[object, ...] = (path, weight.exponents.tobytes(), bias.exponents.tobytes(), bias.bits)
             if key not in known:
                 check_product(path, weights[path], biases.get(path), weight.exponents, bias.exponents, bias.bits)
-        elif path in thresholds and words.threshold != PROVED:
+        elif path in thresholds and recipe.layer(path).threshold != PROVED:
             word = plan[subject.at("threshold_quant")]
             key = (path, word.exponents.tobytes(), word.bits)
             if key not in known:
@@ -56,8 +56,8 @@ def check_product(
 
     `exponents` are those of the weights, `grid` those of the accumulator: one, or one for each output.
     """
-    aligned = exponents.reshape(-1, *[1] * (weight.ndim - 1)) if exponents.ndim else exponents
-    if weight.any() and not np.rint(np.ldexp(weight.astype(np.float64), -aligned)).any():
+    largest = np.abs(weight).reshape(len(weight), -1).max(axis=1, initial=0.0).astype(np.float64)
+    if largest.any() and not np.rint(np.ldexp(largest, -exponents)).any():
         raise RecipeError(
             f"the weights of layer `{path}` all round to 0 on the scale 2^{exponents.max()}, the finest that its input leaves "
             "them; scale the input down, or give the input more bits"

@@ -137,10 +137,10 @@ class Recipe:
 
     def check(self, paths: Iterable[str]) -> None:
         """Raise `RecipeError` for a pattern that matches none of the module `paths` and no module around them."""
-        paths = list(dict.fromkeys(name for path in paths for name in _with_parents(path)))
+        paths = dict.fromkeys(name for path in paths for name in _with_parents(path))
         for pattern in self.layers:
-            if not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
-                hint = did_you_mean(pattern, paths) or f"; it has {', '.join(f'`{p}`' for p in paths[:8])}"
+            if pattern not in paths and not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
+                hint = did_you_mean(pattern, paths) or f"; it has {', '.join(f'`{p}`' for p in list(paths)[:8])}"
                 raise RecipeError(f"`layers.{pattern}` matches no layer of the network{hint}")
 
     def to_dict(self) -> dict[str, Any]:

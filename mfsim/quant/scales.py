@@ -47,14 +47,25 @@ class Partner:
         return signs
 
 
-def squared_error(values: np.ndarray, exponent: int, lo: int, hi: int, partner: Partner | None = None) -> float:
+def squared_error(
+    values: np.ndarray,
+    exponent: int,
+    lo: int,
+    hi: int,
+    partner: Partner | None = None,
+    room: tuple[np.ndarray, np.ndarray] | None = None,
+) -> float:
     """Return the mean squared error of `values` rounded half-even and saturated to lo..hi codes of 2**exponent.
 
-    With a `partner` it is the error of an MF term, sign errors included.
+    With a `partner` it is the error of an MF term, sign errors included. `room` is two arrays like `values`
+    to work in: who asks several times saves making them.
     """
     scale = math.ldexp(1.0, exponent)
-    codes = np.clip(np.round(values / scale), lo, hi)
-    error = float(np.mean((codes * scale - values) ** 2))
+    codes, rest = room or (np.empty_like(values), np.empty_like(values))
+    np.rint(np.divide(values, scale, out=codes), out=codes)
+    np.minimum(np.maximum(codes, lo, out=codes), hi, out=codes)
+    np.subtract(np.multiply(codes, scale, out=rest), values, out=rest)
+    error = float(np.mean(np.multiply(rest, rest, out=rest)))
     if partner is not None:
         error += partner.power * float(np.mean((partner.signs(codes) - partner.signs(values)) ** 2))
     return error
@@ -89,7 +100,8 @@ def choose_exponent(
     exponent = fitting_exponent(largest, hi)
     if exponent is None or method != "mse":
         return exponent
-    return min(range(exponent, exponent - FINER - 1, -1), key=lambda e: squared_error(values, e, lo, hi, partner))
+    room = np.empty_like(values), np.empty_like(values)
+    return min(range(exponent, exponent - FINER - 1, -1), key=lambda e: squared_error(values, e, lo, hi, partner, room))
 
 
 def power_exponents(weight: np.ndarray, bits: int, per_channel: bool) -> np.ndarray:
