@@ -1,7 +1,8 @@
-"""conv2d, fast form for words of 8 bits: windows as rows of an exact int8 product, with weights packed once."""
+"""conv2d, fast form: windows as rows of an exact int8 product, with weights packed once, or line by line."""
 
 from __future__ import annotations
 
+from mfsim.kernels import line_windows
 from mfsim.kernels.int8_parts import dense_sums
 from mfsim.kernels.int8_product import LAYOUTS
 from mfsim.kernels.int8_windows import prepared
@@ -10,10 +11,11 @@ FORMS = tuple(LAYOUTS)
 
 
 def prepare(inputs, outputs, attributes, after=None):
-    """Return a `run`, or None if some word is wider than 8 bits or groups are small; `after` is the `Fit` of the sums."""
+    """Return a `run` for these operands; with `after`, the `Fit` of the sums, None if there is no int8 product of them."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
 
     def sums_of(w, bias, part):
         return dense_sums(x, w, bias, y)
 
-    return prepared(inputs, y, attributes, sums_of, after)
+    run = prepared(inputs, y, attributes, sums_of, after)
+    return run if run or after else line_windows.prepared(inputs, outputs, attributes, mf=False)

@@ -7,8 +7,10 @@ import pytest
 
 from mfsim.formats import Format
 from mfsim.kernels import int8_windows
+from mfsim.kernels.fits import NOTHING, fitted
 from mfsim.ops.mf_conv2d import geometries
-from tests.kernels.prepared import check, prepared, program_of
+from mfsim.simulate.forms import form_of, operand_of
+from tests.kernels.prepared import check, program_of
 
 GEOMETRIES = [pytest.param(*rest, id=name) for name, *rest in geometries() if "groups" not in rest[2]]
 GROUPED = ((6, 5, 4), (16, 3, 3, 2), {"groups": 2, "pads": (1, 0, 0, 1), "strides": (1, 2)})
@@ -46,12 +48,26 @@ def test_output_lines_in_several_chunks(level, monkeypatch):
     check(program_of("mf_conv2d", x, (weights(rng, (9, 3, 3, 3)), [-7]), {"pads": (1, 1, 1, 1)}), rng, batch=5)
 
 
-def test_small_groups_and_wide_words_have_no_fast_form():
+@pytest.mark.parametrize("op", ["conv2d", "mf_conv2d"])
+@pytest.mark.parametrize("bits", [8, 9, 30])
+def test_small_groups_and_wide_words_go_line_by_line(op, bits):
     rng = np.random.default_rng(3)
     few = int8_windows.LEAST_OUTPUTS - 1
-    x = ((2, 3, 3), Format(8), 0)
-    assert prepared(program_of("conv2d", x, (weights(rng, (2 * few, 1, 2, 2)), [0]), {"groups": 2})) is None
-    assert prepared(program_of("conv2d", x, (weights(rng, (2 * few + 2, 1, 2, 2)), [0]), {"groups": 2})) is not None
-    wide = ((2, 3, 3), Format(9), 0)
-    assert prepared(program_of("conv2d", wide, (weights(rng, (8, 2, 2, 2)), [0]))) is None
-    assert prepared(program_of("mf_conv2d", wide, (weights(rng, (8, 2, 2, 2)), [0]))) is None
+    x = ((4, 5, 6), Format(bits), -3)
+    for form in ("ef", "abs") if op == "mf_conv2d" else ("",):
+        more = {"form": form, "sign_zero": 1} if form else {}
+        for geometry in ({"pads": (1, 0, 2, 1)}, {"strides": (2, 2)}, {"strides": (1, 3), "dilations": (2, 1)}):
+            w = weights(rng, (2 * few, 2, 2, 2))
+            exponents = [-4 - o % 3 for o in range(2 * few)]
+            program = program_of(op, x, (w, exponents), geometry | more | {"groups": 2}, True, rng)
+            assert int8_product_of(op, program) is None
+            check(program, rng)
+
+
+def int8_product_of(op, program):
+    """Return the form as an int8 product that is fitted, which the line by line form never is."""
+    (node,) = program.nodes
+    inputs, outputs = (
+        [operand_of(tensor) for tensor in tensors] for tensors in (program.inputs_of(node), program.outputs_of(node))
+    )
+    return form_of(op, inputs, outputs, node.attributes, fitted(0, 1, [NOTHING], (0, 1)))
