@@ -27,7 +27,6 @@ Source: Cooley and Tukey, Math. Comp. 19, 1965 (radix 2); the two features as on
 from __future__ import annotations
 
 import collections
-import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -165,37 +164,34 @@ def _both_axes(image: list[list[Complex]], table: list[int]) -> list[list[Comple
     return [list(row) for row in zip(*transformed, strict=True)]
 
 
+def _filtered(image: list[list[Complex]], table: list[int], gains: np.ndarray, places: int) -> list[Complex]:
+    """Return the patches behind both transforms, row by row, for the gains of a head on 2**-`places`."""
+    exchanged = [
+        [(_moved(im * int(gain), -places), _moved(re * int(gain), -places)) for (re, im), gain in pairs]
+        for pairs in (zip(*both, strict=True) for both in zip(_both_axes(image, table), gains, strict=True))
+    ]
+    return [(re, im) for row in _both_axes(exchanged, table) for im, re in row]
+
+
 def reference(inputs, attributes):
     """Return the filtered tokens, from the definition."""
-    x, table, gains = (np.asarray(codes) for codes in inputs)
-    table = [int(code) for code in table]
-    passing, grid, features = attributes["passing"], gains.shape[1], x.shape[-1]
-    # Behind both transforms a code is g**2 times finer: h - G - 2 log2 g - e - F = 0 gives back e + F.
-    back = attributes["shift"] + attributes["guard"] + 2 * check_grid(grid)
+    x, cosine_codes, gains = (np.asarray(codes) for codes in inputs)
+    table = [int(code) for code in cosine_codes]
+    passing, guard, grid, features = attributes["passing"], attributes["guard"], gains.shape[1], x.shape[-1]
+    # h = e - G + F - 2 log2 g gives back e + F, by which what passes through is moved.
+    back = attributes["shift"] + guard + 2 * check_grid(grid)
     out = np.empty(x.shape, dtype=object)
     for sample, head in np.ndindex(*x.shape[:2]):
-        for token, feature in np.ndindex(passing, features):
-            out[sample, head, token, feature] = _moved(int(x[sample, head, token, feature]), back)
+        tokens = [[int(code) for code in token] for token in x[sample, head]]
+        for token in range(passing):
+            out[sample, head, token] = [_moved(code, back) for code in tokens[token]]
         for first in range(0, features, 2):
-            pair = np.zeros((grid * grid, 2), dtype=object)
-            width = min(2, features - first)
-            pair[:, :width] = x[sample, head, passing:, first : first + width]
-            image = [
-                [(int(a) << attributes["guard"], int(b) << attributes["guard"]) for a, b in pair[k : k + grid]]
-                for k in range(0, grid * grid, grid)
-            ]
-            spectrum = _both_axes(image, table)
-            exchanged = [
-                [
-                    tuple(_moved(part * int(gain), -attributes["gain_places"]) for part in bin_[::-1])
-                    for bin_, gain in zip(line, of_line, strict=True)
-                ]
-                for line, of_line in zip(spectrum, gains[head], strict=True)
-            ]
-            filtered = itertools.chain.from_iterable(_both_axes(exchanged, table))
+            pairs = [[*(code << guard for code in token[first : first + 2]), 0][:2] for token in tokens[passing:]]
+            image = [[(a, b) for a, b in pairs[k : k + grid]] for k in range(0, grid * grid, grid)]
+            filtered = _filtered(image, table, gains[head], attributes["gain_places"])
             for token, parts in enumerate(filtered, start=passing):
-                for feature, part in zip(range(first, first + width), parts[::-1], strict=False):
-                    out[sample, head, token, feature] = _moved(part, attributes["shift"])
+                moved = [_moved(part, attributes["shift"]) for part in parts]
+                out[sample, head, token, first : first + 2] = moved[: features - first]
     return [out]
 
 
