@@ -70,6 +70,7 @@ OP = Op(
     attributes=(),
     inputs=("x", "w", "bias?"),
     primitives=frozenset({"shift", "addsub", "neg"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,
