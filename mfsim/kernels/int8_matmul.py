@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.kernels import int8_batched
-from mfsim.kernels.int8_parts import matrix, over, whole
+from mfsim.kernels.int8_parts import ending, matrix
 
 
 def prepared(inputs, y, sums_of, after):
@@ -21,11 +21,11 @@ def prepared(inputs, y, sums_of, after):
     sums = sums_of(w, bias, w)
     if sums is None:
         return None
-    fit = over(after, w.shape[1]) if after else whole(y, w.shape[1])
+    end = ending(after, y, w.shape[1])
 
     def run(inputs, attributes, outputs):
         x, y = inputs[0], outputs[0]
-        events = matrix(sums, fit, x.reshape(-1, w.shape[0]), y.reshape(-1, w.shape[1]))
-        return events if fit.events else None
+        events = matrix(sums, end, x.reshape(-1, w.shape[0]), y.reshape(-1, w.shape[1]))
+        return events if end.fit.events else None
 
     return run

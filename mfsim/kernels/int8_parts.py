@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfsim.kernels.emit import piece
-from mfsim.kernels.fits import NOTHING, fit_one, fitted
+from mfsim.kernels.fits import NOTHING, Fit, by_row, fit_one, fitted
 from mfsim.kernels.int8_product import Int8Product, Part, scratch
 from mfsim.kernels.int8_product import up as aligned_up
 from mfsim.kernels.int8_take import MAGNITUDE, SIGN, VALUE
@@ -127,24 +127,36 @@ def joining(word, plain, two):
     return join
 
 
-def whole(y, columns):
-    """Return the `Fit` that leaves sums in the range y (low, high) as they are."""
-    return over(fitted(y[0], y[1], [NOTHING], y), columns)
+class Ending(NamedTuple):
+    """What becomes of sums: their `Fit`, with one rule or one for each column, and the same `wide`, with one for each."""
+
+    fit: Fit
+    wide: Fit
+    changes: bool
 
 
-def over(fit, columns):
-    """Return `fit` with a rule for each of `columns`, where it has one for all of them."""
-    return fit._replace(rules=np.ascontiguousarray(np.broadcast_to(fit.rules, (len(fit.rules), columns))))
+def ending(after, y, columns):
+    """Return the `Ending` of sums in the range y (low, high) with the `Fit` `after`, or None to leave them as they are."""
+    fit = after or fitted(y[0], y[1], [NOTHING], y)
+    rules = np.ascontiguousarray(np.broadcast_to(fit.rules, (len(fit.rules), columns)))
+    return Ending(fit, fit._replace(rules=rules), after is not None)
 
 
-def matrix(sums, fit, x, y):
+def part_of(end, columns):
+    """Return the `Ending` of some of the columns, a slice."""
+    rules = np.ascontiguousarray(end.wide.rules[:, columns])
+    wide = end.wide._replace(rules=rules)
+    return end._replace(fit=wide if end.fit.rules.shape[1] > 1 else end.fit, wide=wide)
+
+
+def matrix(sums, end, x, y):
     """Fill y [m, n] from x [m, k], some rows at a time so that they stay in the cache; return the misfits."""
     chunk = min(each.product.chunk for each in sums)
     events = 0
     for first in range(0, len(x), chunk):
         part = x[first : first + chunk]
         found = [int32_rows(each.product, part, f"sums {number}") for number, each in enumerate(sums)]
-        events += joined(sums, found, fit, y[first : first + chunk])
+        events += joined(sums, found, end, y[first : first + chunk])
     return events
 
 
@@ -158,9 +170,16 @@ def int32_rows(product, x, name):
     return c
 
 
-def joined(sums, found, fit, y):
+def one_rule(sums, end):
+    """Whether the sums are those of one product, and one rule holds for all of them."""
+    return len(sums) == 1 and end.fit.rules.shape[1] == 1
+
+
+def joined(sums, found, end, y):
     """Fill y [m, n] with the int32 sums of one or two products, fitted; return the misfits."""
-    two = len(sums) == 2
-    join = joining(fit.word, fit.plain, two)
-    shifts = sums[0].shifts, sums[-1].shifts
+    if one_rule(sums, end) and found[0].shape[1] == y.shape[1]:
+        fit, codes = end.fit, found[0][: len(y)]
+        return by_row(fit.word, fit.plain)(codes.reshape(1, -1), fit.rules, fit.lo, fit.hi, fit.kept, y.reshape(1, -1))
+    fit, shifts = end.wide, (sums[0].shifts, sums[-1].shifts)
+    join = joining(fit.word, fit.plain, len(sums) == 2)
     return join(found[0], shifts[0], found[-1], shifts[1], fit.rules, fit.lo, fit.hi, fit.kept, y)

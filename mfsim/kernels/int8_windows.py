@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from mfsim.kernels.int8_image import lines, picture
-from mfsim.kernels.int8_parts import joined, over, whole
+from mfsim.kernels.int8_parts import ending, joined, one_rule, part_of
 from mfsim.kernels.int8_product import scratch, up
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.moves import turn_plane
@@ -23,15 +23,15 @@ LEAST_OUTPUTS = 8
 
 
 @kernel
-def turn(rows, columns, height, first, output, y):
-    """Fill lines `first` onwards of y [n, O, H', W'], from `output`, with rows [lines * columns, outputs]."""
-    outputs, plane = rows.shape[1], height * columns
+def turn(rows, outputs, columns, height, first, output, y):
+    """Fill lines `first` onwards of y [n, O, H', W'], from `output`, with rows [lines * columns, `outputs` and more]."""
+    width, plane = rows.shape[1], height * columns
     line, end = first, first + rows.shape[0] // columns
     while line < end:
         n, i = line // height, line % height
         count = min(height - i, end - line)
         target = (n * y.shape[1] + output) * plane + i * columns
-        turn_plane(rows, (line - first) * columns * outputs, outputs, y, target, plane, count * columns, outputs)
+        turn_plane(rows, (line - first) * columns * width, width, y, target, plane, count * columns, outputs)
         line += count
 
 
@@ -52,17 +52,17 @@ def prepared(inputs, y, attributes, sums_of, after):
     if None in sums:
         return None
     window = window_of(w.shape[2:], attributes)
-    fit = over(after, len(w)) if after else whole(y, len(w))
-    fits = [fit._replace(rules=np.ascontiguousarray(fit.rules[:, part])) for part in slices]
+    end = ending(after, y, len(w))
+    ends = [part_of(end, part) for part in slices]
 
     def run(inputs, attributes, outputs):
-        events = _run(inputs[0], sums, fits, w.shape[1], window, attributes["pads"], outputs[0])
-        return events if fit.events else None
+        events = _run(inputs[0], sums, ends, w.shape[1], window, attributes["pads"], outputs[0])
+        return events if end.fit.events else None
 
     return run
 
 
-def _run(x, groups, fits, channels, window, pads, y):
+def _run(x, groups, ends, channels, window, pads, y):
     top, left, bottom, right = pads
     batch, _, height, width = x.shape
     shape = (batch, height + top + bottom, width + left + right, x.shape[1])
@@ -91,8 +91,11 @@ def _run(x, groups, fits, channels, window, pads, y):
                 c = scratch.get(f"sums {number}", (rows, product.width), np.int32)
                 product.rows(a, c)
                 found.append(c[:count])
-            outputs = sums[0].shifts.size
-            fitted = scratch.get("fitted", (count, outputs), y.dtype)
-            events += joined(sums, found, fits[g], fitted)
-            turn(fitted, columns, y.shape[2], first, g * outputs, y)
+            outputs, width = sums[0].shifts.size, found[0].shape[1]
+            if len(found) == 1 and not ends[g].changes and y.dtype == np.int32:
+                fitted = found[0]
+            else:
+                fitted = scratch.get("fitted", (count, width if one_rule(sums, ends[g]) else outputs), y.dtype)
+                events += joined(sums, found, ends[g], fitted)
+            turn(fitted, outputs, columns, y.shape[2], first, g * outputs, y)
     return events

@@ -14,7 +14,7 @@ from mfsim.program import Program
 from mfsim.simulate.forms import Run
 from mfsim.simulate.plan import Plan, View
 
-CACHE = 1 << 20
+CACHE = 1 << 21
 """Bytes of buffers that a chunk shall have: about what stays in a core's second cache beside weights."""
 MOST_SAMPLES = 256
 

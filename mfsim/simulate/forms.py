@@ -16,7 +16,7 @@ from mfsim.program import Node, Program, Tensor
 Run = Callable[[Sequence[np.ndarray], Mapping[str, Any], Sequence[np.ndarray]], int | None]
 """`run(inputs, attributes, outputs)` fills the outputs and may return how many codes did not fit."""
 
-FITTING = frozenset({"conv2d", "matmul", "mf_conv2d", "mf_matmul"})
+FITTING = frozenset(f"{kind}{shape}" for kind in ("", "mf_", "adder_", "min_", "shift_") for shape in ("conv2d", "matmul"))
 """Ops whose fast form can fit its sums into a word before it writes them."""
 ANY_WORD = frozenset({"pad", "slice", "transpose"})
 """Ops whose plain form moves codes of any integer type."""

@@ -102,19 +102,30 @@ def _codes(program: Program, name: str, values: np.ndarray) -> np.ndarray:
         return values.astype(np.int64)
     if values.dtype.kind != "f":
         raise DataError(f"the input `{name}` must be floating-point values, not {values.dtype}")
+    zero_point = int(program.metadata.get(f"input.{name}.zero_point", "0"))
+    if rounding == "bipolar":
+        _check_finite(name, values)
+        return np.where(values >= 0, 1, -1)
+    if tensor.scale.factors or zero_point:
+        _check_finite(name, values)
+        added_before = program.metadata.get(f"input.{name}.added", "after") == "before"
+        codes = _in_float(values, tensor, zero_point, rounding, added_before)
+        return np.asarray(np.clip(codes, tensor.range.low, tensor.range.high).astype(np.int64))
+    try:
+        codes = quantize(values, tensor.scale, tensor.format, rounding=rounding)
+    except DataError:
+        _check_finite(name, values)
+        raise
+    if (tensor.range.low, tensor.range.high) == (tensor.format.lo, tensor.format.hi):
+        return codes
+    return np.asarray(np.clip(codes, tensor.range.low, tensor.range.high))
+
+
+def _check_finite(name: str, values: np.ndarray) -> None:
     wrong = ~np.isfinite(values)
     if wrong.any():
         at = int(np.argwhere(wrong)[0][0])
         raise DataError(f"sample {at} of input `{name}` holds {'NaN' if np.isnan(values[at]).any() else 'infinity'}")
-    zero_point = int(program.metadata.get(f"input.{name}.zero_point", "0"))
-    if rounding == "bipolar":
-        return np.where(values >= 0, 1, -1)
-    if tensor.scale.factors or zero_point:
-        added_before = program.metadata.get(f"input.{name}.added", "after") == "before"
-        codes = _in_float(values, tensor, zero_point, rounding, added_before)
-        return np.asarray(np.clip(codes, tensor.range.low, tensor.range.high).astype(np.int64))
-    codes = quantize(values, tensor.scale, tensor.format, rounding=rounding)
-    return np.asarray(np.clip(codes, tensor.range.low, tensor.range.high))
 
 
 def _in_float(values: np.ndarray, tensor: Tensor, zero_point: int, rounding: str, added_before: bool) -> np.ndarray:
