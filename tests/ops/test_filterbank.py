@@ -201,22 +201,19 @@ def test_words_past_63_bits_are_refused():
         prove("filterbank", *inputs(8, 30, word=Format(24)), **OPTIONS | {"guard": 20})
 
 
-@pytest.mark.parametrize(("form", "products"), [("fft", "mul"), ("csd", "shift")])
-def test_a_network_with_fourier_transforms(form, products):
-    unit = replace(PRESETS["sq-sk-k"], heads=2, filterbank_form=form)
+def test_a_vision_transformer_with_fourier_transforms():
+    unit = replace(PRESETS["sq-sk-k"], heads=2, filterbank_form="csd")
     program = assert_one_network(quantized(small_vit(attention=unit)), images(24, 9))
     nodes = [node for node in program.nodes if node.op == "filterbank"]
-    assert [node.attributes["products"] for node in nodes] == [products] * 2
-    made = {row.multiplied_by for row in count(program).rows if row.node == nodes[0].name and row.primitive == "mul"}
-    assert made == ({"learned"} if form == "fft" else set()), "on 4 x 4 patches no cosine multiplies"
+    assert [node.attributes["products"] for node in nodes] == ["shift"] * 2
 
 
 class Filtered(torch.nn.Module):
     """A filterbank between two other layers, on 8 x 8 patches."""
 
-    def __init__(self):
+    def __init__(self, form="fft"):
         super().__init__()
-        self.first, self.bank, self.head = torch.nn.Linear(3, 3), Filterbank(2, 8, form="fft"), torch.nn.Linear(3, 5)
+        self.first, self.bank, self.head = torch.nn.Linear(3, 3), Filterbank(2, 8, form=form), torch.nn.Linear(3, 5)
         torch.nn.init.normal_(self.bank.fusion)
 
     def forward(self, x):
@@ -227,6 +224,16 @@ class Filtered(torch.nn.Module):
 def filtered():
     torch.manual_seed(0)
     return Filtered().eval(), torch.randn(20, 2, 65, 3)
+
+
+@pytest.mark.parametrize(("form", "classes"), [("fft", {"fixed", "learned"}), ("csd", set())])
+def test_every_realisation_gives_one_set_of_codes(filtered, form, classes):
+    model, x = Filtered(form), filtered[1]
+    model.load_state_dict(filtered[0].state_dict())
+    program = assert_one_network(quantize(model.eval(), Recipe.from_dict({}), x), x[:8])
+    (node,) = (node for node in program.nodes if node.op == "filterbank")
+    made = {row.multiplied_by for row in count(program).rows if row.node == node.name and row.primitive == "mul"}
+    assert made == classes
 
 
 def test_words_can_be_changed_in_the_file(filtered):
