@@ -92,13 +92,17 @@ adder_rows, doubled_min_rows = _rows(0), _rows(1)
 
 
 @kernel
-def fill_sums(a, panels, start, size, minimum, c):
-    """Fill c with the sums of one of the terms; `start` is doubled where it is the minimum."""
+def fill_sums(a, panels, start, size, minimum, columns, c):
+    """Fill c with the sums of one of the terms, and with 0 from `columns` on; `start` is doubled where it is the minimum."""
     if minimum:
         doubled_min_rows(a, panels, start, size, c)
-        for i in range(c.shape[0]):
-            line = piece(c, i * c.shape[1], c.shape[1])
-            for n in range(line.size):
-                line[n] >>= 1
     else:
         adder_rows(a, panels, start, size, c)
+    for i in range(c.shape[0]):
+        line = piece(c, i * c.shape[1], columns)
+        rest = piece(c, i * c.shape[1] + columns, c.shape[1] - columns)
+        if minimum:
+            for n in range(line.size):
+                line[n] >>= 1
+        for n in range(rest.size):
+            rest[n] = 0

@@ -44,7 +44,7 @@ def batched(x, w, shifts, size, minimum, a, panels, start, c, y):
             for row in range(count):
                 source = piece(x, ((g * rows + i) + row) * depth, depth)
                 take(source, piece(a, row * depth, depth), VALUE, 0, shifts[0], 0)
-            fill_sums(a, panels, start, size, minimum, c)
+            fill_sums(a, panels, start, size, minimum, columns, c)
             for row in range(count):
                 source, target = piece(c, row * width, columns), piece(y, ((g * rows + i) + row) * columns, columns)
                 for n in range(columns):
@@ -82,7 +82,7 @@ class TermProduct(Int8Product):
 
     def rows(self, a, c):
         """Fill c int32 [rows, width] from filled rows; the number of rows is a multiple of `layout.rows`."""
-        fill_sums(a, self.panels, self.start, self.size, self.minimum, c)
+        fill_sums(a, self.panels, self.start, self.size, self.minimum, self.columns, c)
 
 
 def words(minimum, x, w, length, start):

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.formats import Format
+from mfsim.builder import ProgramBuilder
+from mfsim.formats import Format, Scale
 from mfsim.kernels.term_product import words
+from mfsim.simulate import simulate
+from mfsim.simulate.plan import Plan
+from tests.bits import assert_bit_equal
 from tests.kernels.prepared import check, prepared, program_of
 
 OPS = pytest.mark.parametrize("op", ["adder_matmul", "min_matmul"])
@@ -35,6 +39,22 @@ def test_windows(op):
     w = rng.integers(-128, 128, (16, 3, 3, 2))
     attributes = {"groups": 2, "pads": (1, 0, 0, 1), "strides": (1, 2)}
     check(program_of(op, ((6, 5, 4), Format(8), -4), (w, [-6]), attributes, bias=True, rng=rng), rng)
+
+
+@pytest.mark.parametrize("op", ["adder_matmul", "min_matmul", "adder_conv2d", "min_conv2d", "shift_conv2d"])
+def test_sums_are_fitted_and_columns_that_fill_a_vector_up_are_not_counted(op):
+    rng = np.random.default_rng(4)
+    shape, w_shape = ((3, 5, 6), (10, 3, 3, 3)) if op.endswith("conv2d") else ((9, 20), (20, 33))
+    w = 1 << rng.integers(0, 9, w_shape) if op.startswith("shift") else rng.integers(-60, 60, w_shape)
+    builder = ProgramBuilder()
+    names = [builder.input("x", shape, Format(8), Scale.of(-4)), builder.constant("w", w, Format(12), Scale.of(-4))]
+    y = builder.node(op, names, {})
+    program = builder.finish([builder.node("requantize", [y], {"shift": (4,), "axis": -1, "bits": 8, "signed": 1})])
+    codes = rng.integers(-128, 128, (4, *shape))
+    fast, plain = (simulate(program, codes, kernels=kernels) for kernels in ("fast", "plain"))
+    assert_bit_equal(fast.output, plain.output)
+    assert fast.overflows == plain.overflows
+    assert len(Plan(program, "fast").steps) == 1
 
 
 def test_sums_past_32_bits_have_no_fast_form():
