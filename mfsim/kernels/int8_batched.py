@@ -7,15 +7,17 @@ Python, and the operands of one matrix and its sums, in buffers of the thread, s
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mfsim.kernels import int8_amx, int8_avx2, int8_portable, int8_vnni
 from mfsim.kernels.emit import inner, piece
+from mfsim.kernels.fits import fit_one
 from mfsim.kernels.int8_product import scratch, up
 from mfsim.kernels.int8_take import interleave, take
 from mfsim.kernels.jit import kernel
+from mfsim.kernels.words import add, alike
 
 
 class Plan(NamedTuple):
@@ -28,6 +30,26 @@ class Plan(NamedTuple):
     parts: np.ndarray
     joins: np.ndarray
     steps: np.ndarray
+
+
+AS_THEY_ARE, PLAIN, ANY = 0, 1, 2
+"""How sums are fitted: not at all, as a plain `Fit` says, or as any."""
+
+
+class After(NamedTuple):
+    """The `Fit` of sums by one rule, as kernels take it; `rules` [6], `lo` and `hi` of one word."""
+
+    how: int
+    rules: np.ndarray
+    lo: np.signedinteger[Any]
+    hi: np.signedinteger[Any]
+    kept: int
+
+
+def _after(fit):
+    if fit is None:
+        return After(AS_THEY_ARE, np.zeros(6, np.int32), np.int32(0), np.int32(0), 0)
+    return After(PLAIN if fit.plain else ANY, fit.rules[:, 0].copy(), fit.word(fit.lo), fit.word(fit.hi), fit.kept)
 
 
 class Space(NamedTuple):
@@ -104,26 +126,49 @@ def operands(space, product):
 
 
 @kernel
-def write(space, joins, y, g, first):
-    """Fill y[g] [m, columns] from row `first` on with the sums of one product, or with those of two, shifted and added."""
+def write(space, joins, after, y, g, first):
+    """Fill y[g] [m, columns] from row `first` on with the sums of one product, or with those of two, shifted and added.
+
+    Return how many codes did not fit.
+    """
     _, rows, columns = y.shape
-    sums = space.sums
+    sums, rules = space.sums, after.rules
     products, size, width = sums.shape
+    left, places, added, odd, below, floor = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
+    events = 0
     for i in range(min(size, rows - first)):
         found = piece(sums, i * width, columns)
         target = piece(y, (g * rows + first + i) * columns, columns)
-        if products == 1:
-            for n in range(columns):
-                target[n] = found[n]
-        else:
+        if products == 2:
             second = piece(sums, (size + i) * width, columns)
             for n in range(columns):
                 target[n] = (np.int64(found[n]) << joins[0]) + (np.int64(second[n]) << joins[1])
+        elif after.how == AS_THEY_ARE:
+            for n in range(columns):
+                target[n] = found[n]
+        elif after.how == PLAIN:
+            misfits = left - left
+            for n in range(columns):
+                code, fitted = fit_one(
+                    True, alike(left, found[n]), left, places, added, odd, below, floor, after.lo, after.hi, 0
+                )
+                misfits = add(misfits, alike(left, code != fitted))
+                target[n] = fitted
+            events += misfits
+        else:
+            for n in range(columns):
+                code, fitted = fit_one(
+                    False, alike(left, found[n]), left, places, added, odd, below, floor, after.lo, after.hi, after.kept
+                )
+                events += code != fitted
+                target[n] = fitted
+    return events
 
 
 @kernel
-def amx(x, w, plan, space, y):
+def amx(x, w, plan, after, space, y):
     """Fill y [groups, m, n] with x [groups, m, k] times w [groups, k, n], on level `amx`."""
+    events = 0
     for g in range(y.shape[0]):
         right(w, g, plan, space)
         for first in range(0, y.shape[1], space.rows.shape[1]):
@@ -131,12 +176,14 @@ def amx(x, w, plan, space, y):
             for p in range(plan.joins.size):
                 a, b, start, c = operands(space, p)
                 int8_amx.rows(a, b, start, int8_amx.SHAPES, plan.steps[p, 0], plan.steps[p, 1], plan.steps[p, 2], c)
-            write(space, plan.joins, y, g, first)
+            events += write(space, plan.joins, after, y, g, first)
+    return events
 
 
 @kernel
-def vnni(x, w, plan, space, y):
+def vnni(x, w, plan, after, space, y):
     """Do the same on level `vnni`."""
+    events = 0
     for g in range(y.shape[0]):
         right(w, g, plan, space)
         for first in range(0, y.shape[1], space.rows.shape[1]):
@@ -144,12 +191,14 @@ def vnni(x, w, plan, space, y):
             for p in range(plan.joins.size):
                 a, b, start, c = operands(space, p)
                 int8_vnni.rows(a, b, start, plan.steps[p, 0], plan.steps[p, 1], c)
-            write(space, plan.joins, y, g, first)
+            events += write(space, plan.joins, after, y, g, first)
+    return events
 
 
 @kernel
-def avx2(x, w, plan, space, y):
+def avx2(x, w, plan, after, space, y):
     """Do the same on level `avx2`."""
+    events = 0
     for g in range(y.shape[0]):
         right(w, g, plan, space)
         for first in range(0, y.shape[1], space.rows.shape[1]):
@@ -157,12 +206,14 @@ def avx2(x, w, plan, space, y):
             for p in range(plan.joins.size):
                 a, b, start, c = operands(space, p)
                 int8_avx2.rows(a, b, start, c)
-            write(space, plan.joins, y, g, first)
+            events += write(space, plan.joins, after, y, g, first)
+    return events
 
 
 @kernel
-def portable(x, w, plan, space, y):
+def portable(x, w, plan, after, space, y):
     """Do the same on level `portable`."""
+    events = 0
     for g in range(y.shape[0]):
         right(w, g, plan, space)
         for first in range(0, y.shape[1], space.rows.shape[1]):
@@ -170,22 +221,24 @@ def portable(x, w, plan, space, y):
             for p in range(plan.joins.size):
                 a, b, start, c = operands(space, p)
                 int8_portable.rows(a, b, start, c)
-            write(space, plan.joins, y, g, first)
+            events += write(space, plan.joins, after, y, g, first)
+    return events
 
 
 KERNELS = {"amx": amx, "vnni": vnni, "avx2": avx2, "portable": portable}
 
 
-def prepared(x, w, sums_of):
+def prepared(x, w, sums_of, fit):
     """Return a `run` for activations x [..., m, k] and w [..., k, n], or None if some word is too wide.
 
-    `sums_of` is that of `mfsim.kernels.int8_matmul.prepared`.
+    `sums_of` is that of `mfsim.kernels.int8_matmul.prepared`; `fit` is the `Fit` of the sums of one product, or None.
     """
     (length, columns), rows = w.shape[-2:], x.shape[-2]
     probe = np.repeat(np.array([[w.low], [w.high]]), columns, axis=1)
     sums = sums_of(np.zeros((length, columns), np.int64), np.zeros(columns, np.int64), probe)
-    if sums is None:
+    if sums is None or (fit and (len(sums) > 1 or fit.rules.shape[1] > 1)):
         return None
+    after = _after(fit)
     products = [each.product for each in sums]
     layout, depth, width = products[0].layout, products[0].depth, products[0].width
     size = min(up(rows, layout.rows), up(products[0].chunk, layout.rows))
@@ -217,9 +270,10 @@ def prepared(x, w, sums_of):
             scratch.get("lines", shapes["lines"], layout.word),
         )
         space.panels[...] = 0
-        multiply(
-            x.reshape(groups, rows, length), w.reshape(groups, length, columns), plan, space,
+        events = multiply(
+            x.reshape(groups, rows, length), w.reshape(groups, length, columns), plan, after, space,
             y.reshape(groups, rows, columns),
         )  # fmt: skip
+        return events if fit and fit.events else None
 
     return run

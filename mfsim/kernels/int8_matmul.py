@@ -16,7 +16,7 @@ def prepared(inputs, y, sums_of, after):
     """
     w = inputs[1].codes
     if w is None:
-        return None if after else int8_batched.prepared(inputs[0], inputs[1], sums_of)
+        return int8_batched.prepared(inputs[0], inputs[1], sums_of, after)
     bias = inputs[2].codes if len(inputs) > 2 else np.zeros(w.shape[1], np.int64)
     sums = sums_of(w, bias, w)
     if sums is None:

@@ -9,6 +9,7 @@ import pytest
 
 from mfsim.builder import ProgramBuilder
 from mfsim.formats import Format, Scale
+from mfsim.kernels import host
 from mfsim.reference import run_reference
 from mfsim.simulate import simulate
 from mfsim.simulate.plan import LINE, Plan
@@ -21,6 +22,9 @@ RNG = np.random.default_rng(5)
 def product(builder, op, exponents=(-7,)):
     """Add a product of 3 x 4 x 6 codes with 5 outputs, and return the name of its sums."""
     x = builder.input("x", (3, 4, 6), Format(8), Scale.of(-5))
+    if op.endswith("pair"):
+        other = builder.input("w", (3, 6, 5), Format(8), Scale.of(-7))
+        return builder.node(op.removesuffix("_pair"), [x, other], {})
     shape, axis = ((5, 3, 1, 1), 0) if op.endswith("conv2d") else ((6, 5), 1)
     scale = Scale(tuple(exponents), axis) if len(exponents) > 1 else Scale.of(exponents[0])
     return builder.node(op, [x, builder.constant("w", RNG.integers(-127, 128, shape), Format(8), scale)], {})
@@ -49,13 +53,13 @@ def test_outputs_alone_equal_the_reference(seed):
     ("op", "rectified", "between", "overflow", "signed"),
     list(
         itertools.product(
-            ("matmul", "mf_conv2d"), (False, True), ("nothing", "view", "moved"), ("saturate", "wrap"), (0, 1)
+            ("matmul", "mf_conv2d", "matmul_pair"), (False, True), ("nothing", "view", "moved"), ("saturate", "wrap"), (0, 1)
         )
     ),
 )
 def test_a_product_fits_its_sums(op, rectified, between, overflow, signed):
     builder = ProgramBuilder()
-    y, size = product(builder, op), {"matmul": 60, "mf_conv2d": 120}[op]
+    y, size = product(builder, op), 120 if op == "mf_conv2d" else 60
     if between != "nothing":
         y = builder.node("reshape", [y], {"shape": (size,) if between == "view" else (12, size // 12)})
     if rectified:
@@ -67,6 +71,16 @@ def test_a_product_fits_its_sums(op, rectified, between, overflow, signed):
     plan = same_as_plain(program)
     assert len(plan.steps) == (2 if between == "moved" else 1)
     assert sum(simulate(program, random_codes(program, 9, 1)).overflows.values()) > 0
+
+
+@pytest.mark.parametrize("level", host.available())
+@pytest.mark.parametrize("rounding", ["half_even", "half_away"])
+def test_a_product_of_activations_fits_its_sums_on_every_level(level, rounding, monkeypatch):
+    monkeypatch.setenv(host.VARIABLE, level)
+    builder = ProgramBuilder()
+    y = product(builder, "mf_matmul_pair")
+    attributes = {"shift": (4,), "axis": -1, "bits": 8, "signed": 1, "rounding": rounding}
+    assert len(same_as_plain(builder.finish([builder.node("requantize", [y], attributes)])).steps) == 1
 
 
 @pytest.mark.parametrize("op", ["matmul", "conv2d", "mf_matmul", "mf_conv2d"])
