@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 
 from mfsim.analysis.added import AddedErrors
 from mfsim.analysis.error import ErrorReport, LayerError, LayerErrors, layer_outputs
@@ -148,7 +147,7 @@ def simulate_step(
         result.observed,
         result.overflows,
         _errors(run, program, split.images[:ERROR_SAMPLES], codes[:ERROR_SAMPLES], progress),
-        added_errors(quantized, torch.from_numpy(split.images[:ERROR_SAMPLES])),
+        added_errors(quantized, split.images[:ERROR_SAMPLES]),
     )
     if record:
         run.write("simulation.json", found.to_json())

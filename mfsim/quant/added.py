@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from mfsim.analysis.added import AddedError, AddedErrors
 from mfsim.quant.calibrate import nonlinear_layers
+from mfsim.quant.observe import as_inputs
 from mfsim.quant.transforms import QuantizedNetwork
 
 BATCH = 64
@@ -32,11 +34,18 @@ class _Sums:
 
 
 @torch.no_grad()
-def added_errors(network: QuantizedNetwork, *inputs: torch.Tensor) -> AddedErrors:
+def added_errors(
+    network: QuantizedNetwork, images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...]
+) -> AddedErrors:
     """Return for each nonlinear layer of `network` how far its results are from its float function of the same codes.
 
-    A layer that is given a mask when it runs (decoding with a cache) is left out.
+    Parameters
+    ----------
+    network : QuantizedNetwork
+        A layer of it that is given a mask when it runs (decoding with a cache) is left out.
+    images : array or tensor, float32 [N, ...], or a tuple of them for several inputs
     """
+    inputs = as_inputs(images, "the measurement of added errors")
     layers = nonlinear_layers(network.model)
     sums = {path: _Sums() for path, _ in layers}
 
