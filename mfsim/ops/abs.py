@@ -46,6 +46,7 @@ OP = Op(
     attributes=(),
     inputs=("x",),
     primitives=frozenset({"abs"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,

@@ -158,6 +158,7 @@ OP = Op(
     ),
     inputs=("x", "c"),
     primitives=frozenset({"shift", "addsub", "neg"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,

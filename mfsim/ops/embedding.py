@@ -75,6 +75,7 @@ OP = Op(
     attributes=(),
     inputs=("x", "rows"),
     primitives=frozenset({"lut"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,

@@ -115,6 +115,7 @@ OP = Op(
     attributes=(Attribute("constant", "str", "what a constant w is", "learned", ("learned", "fixed")),),
     inputs=("x", "w"),
     primitives=frozenset({"mul"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,

@@ -36,6 +36,7 @@ OP = Op(
     attributes=(),
     inputs=("x",),
     primitives=frozenset({"neg"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,

@@ -52,6 +52,7 @@ OP = Op(
     attributes=(Attribute("sign_zero", "int", "sign of the code 0: 0, or 1 for a hardware sign bit", 0, (0, 1)),),
     inputs=("x",),
     primitives=frozenset({"sign"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,
