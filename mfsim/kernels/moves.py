@@ -50,11 +50,12 @@ def copy(source, source_at, target, target_at, size):
         for k in range(0, last, lanes):
             _move(source, source_at + k, target, target_at + k)
         _move(source, source_at + last, target, target_at + last)
+    elif size >= 8:
+        move(source, source_at, target, target_at, 8)
+        move(source, source_at + size - 8, target, target_at + size - 8, 8)
     elif size >= 4:
-        last = size - 4
-        for k in range(0, last, 4):
-            move(source, source_at + k, target, target_at + k, 4)
-        move(source, source_at + last, target, target_at + last, 4)
+        move(source, source_at, target, target_at, 4)
+        move(source, source_at + size - 4, target, target_at + size - 4, 4)
     else:
         for k in range(size):
             move(source, source_at + k, target, target_at + k, 1)

@@ -16,6 +16,9 @@ from mfsim.kernels.jit import kernel
 from mfsim.kernels.windows import inside, window_of
 from mfsim.kernels.words import add
 
+QUARTERS = (2, 2, 2, 2, 0, 0, 1, 1)
+"""The windows of 2 x 2 that do not overlap."""
+
 
 @kernel
 def joined(greatest, left, right):
@@ -40,6 +43,27 @@ def planes(greatest):
             y[p] = result(total)
 
     return join_planes
+
+
+@functools.cache
+def quarters(greatest):
+    """Return the kernel that joins windows of 2 x 2 that do not overlap, of x [planes, H, W], into y [planes, H/2, W/2]."""
+
+    @kernel
+    def join_quarters(x, line, y):
+        word, result = line.dtype.type, y.dtype.type
+        _, height, width = x.shape
+        _, lines, outputs = y.shape
+        for at in range(y.shape[0] * lines):
+            start = (at // lines * height + at % lines * 2) * width
+            upper, lower = piece(x, start, width), piece(x, start + width, width)
+            target = piece(y, at * outputs, outputs)
+            for k in range(outputs):
+                above = joined(greatest, word(element(upper, 2 * k)), word(element(upper, 2 * k + 1)))
+                below = joined(greatest, word(element(lower, 2 * k)), word(element(lower, 2 * k + 1)))
+                target[k] = result(joined(greatest, above, below))
+
+    return join_quarters
 
 
 @functools.cache
@@ -73,10 +97,6 @@ def windows(greatest):
                     for k in range(width):
                         within[k] = joined(greatest, within[k], word(source[k]))
             target = piece(y, at * outputs, outputs)
-            if columns == 2 and stride_x == 2 and step_x == 1:
-                for k in range(outputs):
-                    target[k] = result(joined(greatest, element(line, 2 * k), element(line, 2 * k + 1)))
-                continue
             for k in range(outputs):
                 found[k] = element(line, k * stride_x)
             for kx in range(1, columns):
@@ -105,6 +125,9 @@ def prepared(attributes, greatest):
         word = (x if greatest else y).dtype
         if x.shape[2:] == window[:2] and not padded:
             planes(greatest)(x.reshape(count, window[0] * window[1]), np.empty(0, word), y.reshape(count))
+            return
+        if window == QUARTERS and not padded:
+            quarters(greatest)(x.reshape(count, *x.shape[2:]), np.empty(0, word), y.reshape(count, *y.shape[2:]))
             return
         line = np.full(left + x.shape[3] + right, np.iinfo(word).min if greatest else 0, word)
         found = np.empty(y.shape[3], word)
