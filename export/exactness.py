@@ -17,6 +17,10 @@ from mfsim.program import Node, Program
 
 EXACT = 2**24
 """Every integer of at most this magnitude is a float32."""
+MOVING = {"pad", "reshape", "transpose"}
+"""Ops between a pool and the layer that gives its values."""
+NAMED = {"abs", "max_pool2d", "relu", "shift", "sum_pool2d"}
+"""Ops of layers that get a quantizer behind them where a recipe names them."""
 
 
 def largest_sum(node: Node, program: Program) -> int:
@@ -46,5 +50,22 @@ def check_program(program: Program) -> None:
             bits = largest_sum(node, program).bit_length() + 1
             raise ExportError(
                 f"node `{node.name}` ({node.op}) of layer `{node.layer}` has sums of {bits} bits, and float32 is exact "
-                "up to 25; use fewer bits in the recipe, or allow an inexact file"
+                f"up to 25; {_remedy(node, program)}, or allow an inexact file"
             )
+
+
+def _remedy(node: Node, program: Program) -> str:
+    """Return what in a recipe makes the sums of `node` smaller; for a pool, the key that decides what it sums."""
+    makers = {name: maker for maker in program.nodes for name in maker.outputs}
+    before = makers.get(node.inputs[0]) if node.op == "sum_pool2d" else None
+    while before is not None and before.op in MOVING:
+        before = makers.get(before.inputs[0])
+    if before is None or not before.layer or any(n.layer.startswith(f"{before.layer}.") for n in program.nodes):
+        return "use fewer bits in the recipe"
+    if before.op == "requantize":
+        return f"use fewer bits of `activation` for `layers.{before.layer}` in the recipe"
+    if before.op in NAMED:
+        return (
+            f"set `activation` for `layers.{before.layer}` in the recipe, which puts a quantizer in front of the pool"
+        )
+    return "use fewer bits in the recipe"

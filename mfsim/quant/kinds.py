@@ -252,6 +252,7 @@ def result_words(subject: Subject, words: LayerRecipe, plan: Plan) -> Plan:
 
 _PAIR = Kind(no_facts, _pair_options, _pair_words(_pair_options))
 _GRID = Kind(no_facts, _embedding_options, _embedding_words)
+_ENTERED = Kind(no_facts, _activation_options, _quantizer_called("input_quant"))
 _ROW = Kind(_row_facts, _row_options, _nonlinear_words)
 KINDS: dict[str, Kind] = {
     "ActivationQuant": Kind(no_facts, _activation_options, _quantizer_called("")),
@@ -259,13 +260,15 @@ KINDS: dict[str, Kind] = {
     "QuantAdderConv2d": JOINED,
     "QuantAdderLinear": JOINED,
     "QuantAffine": WHOLE,
+    "QuantAvgPool2d": _ENTERED,
     "QuantCachedRows": Kind(no_facts, _activation_options, _quantizer_called("result_quant")),
     "QuantConv2d": DENSE,
     "QuantDCT": DENSE,
     "QuantEmbedding": Kind(_table_facts, _table_options, _table_words),
     "QuantFilterbank": WHOLE,
     "QuantFilterbankFFT": Kind(_nonlinear_facts, _gain_options, _gain_words),
-    "QuantGram": Kind(no_facts, _activation_options, _quantizer_called("input_quant")),
+    "QuantGlobalAvgPool2d": _ENTERED,
+    "QuantGram": _ENTERED,
     "QuantHardtanh": Kind(_clip_facts, _clip_options, _clip_words),
     "QuantLinear": DENSE,
     "QuantMFConv2d": MF,
@@ -286,7 +289,7 @@ KINDS: dict[str, Kind] = {
     "QuantTanhL1": _ROW,
     "QuantTokenEmbedding": _GRID,
     "QuantTriangularLinear": DENSE,
-    "QuantWHT": Kind(no_facts, _activation_options, _quantizer_called("input_quant")),
+    "QuantWHT": _ENTERED,
     "Requantized": Kind(no_facts, _activation_options, _quantizer_called("result_quant")),
 }
 """How each kind of quantized layer gets its words; `NONLINEAR` for every other one."""

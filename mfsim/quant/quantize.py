@@ -15,6 +15,7 @@ from mfsim.quant.entrance import needs_entrance
 from mfsim.quant.fold import check_finite
 from mfsim.quant.kinds import kind_of
 from mfsim.quant.observe import as_inputs, observe
+from mfsim.quant.pools import pools_of_sums
 from mfsim.quant.quantizers import ActivationQuant
 from mfsim.quant.recipe import Recipe
 from mfsim.quant.sites import Site, assemble, leaves, places, quantized_kind
@@ -53,11 +54,14 @@ def quantize(
         path: (quantized_kind(path, layer, around, path in recipe.layers), around)
         for path, layer, around in leaves(model)
     }
+    inputs = as_inputs(calibration)
+    example = tuple(x[:2] for x in inputs)
+    for path, kind in pools_of_sums(model, example, {path: kind for path, (kind, _) in kinds.items()}).items():
+        kinds[path] = kind, kinds[path][1]
     kinds = {path: found for path, found in kinds.items() if found[0]}
     if not kinds:
         raise UnsupportedOpError("the network has no layer that could be quantized")
     recipe.check(kinds)
-    inputs = as_inputs(calibration)
     where = {path: places(path, kind) for path, (kind, _) in kinds.items()}
     seen, outputs, entrances = observe(
         model, inputs, {name: p for found in where.values() for name, p in found.items()}
@@ -68,7 +72,6 @@ def quantize(
     ]
     sites = [Site(s.path, s.kind, kind_of(s).options(s, recipe.layer(s.path))) for s in subjects]
     network = assemble(model, sites, len(outputs), recipe.output)
-    example = tuple(x[:2] for x in inputs)
     kept = Calibration(
         recipe,
         tuple(with_readers(subjects, network, example)),

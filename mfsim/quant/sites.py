@@ -1,12 +1,13 @@
 """Where quantizers go: which layer of a network is replaced by what.
 
 A quantized layer stands at the path of the float one. Weights, WHT, soft thresholds, clips, nonlinear
-functions, embeddings and layers of two activations get quantizers; everything that is exact on codes (ReLU, max pooling, layout, padding, additions) stays
-as it is, and anything else is refused by name, so that nothing is left out in silence. A layer that
-stays gets a quantizer behind it if the recipe names it: a residual addition needs one scale for all
-channels, which neither weights by channel nor a `Shift` leave. `CachedRows` always get one. A
-`WHTLayer` has one quantizer at its entry, which transform and residual share, one in front of its
-product, and one in front of the inverse transform.
+functions, embeddings and layers of two activations get quantizers; everything that is exact on codes
+(ReLU, max pooling, layout, padding, additions) stays as it is, and anything else is refused by name, so
+that nothing is left out in silence. Mean pools stay too, but for wide ones of sums, see
+`mfsim.quant.pools`. A layer that stays gets a quantizer behind it if the recipe names it: a residual
+addition needs one scale for all channels, which neither weights by channel nor a `Shift` leave.
+`CachedRows` always get one. A `WHTLayer` has one quantizer at its entry, which transform and residual
+share, one in front of its product, and one in front of the inverse transform.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from mfsim.quant.layers import PRODUCTS, Words
 from mfsim.quant.nonlinear import NONLINEAR
 from mfsim.quant.observe import RESULT, Place
 from mfsim.quant.pairs import PAIRS
+from mfsim.quant.pools import POOLS
 from mfsim.quant.quantizers import ActivationQuant
 from mfsim.quant.rope import QuantRope
 from mfsim.quant.structured import STRUCTURED, QuantShiftAffine
@@ -78,7 +80,7 @@ OTHERS: dict[str, Callable[..., nn.Module]] = {
     "QuantTokenEmbedding": QuantTokenEmbedding,
     "QuantWHT": QuantWHT,
     "Requantized": requantized,
-    **{kind.__name__: kind for kind in (*PAIRS.values(), *NONLINEAR.values())},
+    **{kind.__name__: kind for kind in (*PAIRS.values(), *POOLS.values(), *NONLINEAR.values())},
 }
 """What makes the quantized layers that are no products with weights, by the kind of their site."""
 CONTAINERS = (nn.ModuleDict, nn.ModuleList, nn.Sequential)
