@@ -80,6 +80,7 @@ OP = Op(
     attributes=(),
     inputs=("x",),
     primitives=frozenset({"mul", "addsub"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
     reference=reference,
     count=count,
