@@ -33,7 +33,7 @@ class Fit(NamedTuple):
     events : whether codes that do not fit are counted.
     """
 
-    word: type[np.signedinteger[Any]]
+    word: type[Any]
     rules: np.ndarray
     lo: int
     hi: int

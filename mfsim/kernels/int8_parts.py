@@ -8,7 +8,7 @@ products whose sums are shifted and added.
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -137,7 +137,7 @@ class Ending(NamedTuple):
 
 def ending(after, y, columns):
     """Return the `Ending` of sums in the range y (low, high) with the `Fit` `after`, or None to leave them as they are."""
-    fit = after or fitted(y[0], y[1], [NOTHING], y)
+    fit: Any = after or fitted(y[0], y[1], [NOTHING], y)
     rules = np.ascontiguousarray(np.broadcast_to(fit.rules, (len(fit.rules), columns)))
     return Ending(fit, fit._replace(rules=rules), after is not None)
 

@@ -17,12 +17,16 @@ WORDS = (np.int32, np.int64)
 """The words that fast forms compute in, the narrowest first."""
 
 
-def word_of(*numbers: int) -> type[np.signedinteger[Any]] | None:
+def word_of(*numbers: int) -> Any:
     """Return the narrowest of `WORDS` that holds all `numbers`, Python ints, or None if the widest does not."""
     for word in WORDS:
         if np.iinfo(word).min <= min(numbers) and max(numbers) <= np.iinfo(word).max:
             return word
     return None
+
+
+def _intrinsic(function: Any) -> Any:
+    return intrinsic(function)
 
 
 def _binary(name: str) -> Any:
@@ -55,7 +59,7 @@ least, most = _extreme("<"), _extreme(">")
 """The smaller and the greater of two."""
 
 
-@intrinsic
+@_intrinsic
 def width(typing, code):
     """Return the bits of the word of a code, a constant."""
 
@@ -65,7 +69,7 @@ def width(typing, code):
     return types.int64(code), generate
 
 
-@intrinsic
+@_intrinsic
 def alike(typing, code, number):
     """Return an integer in the word of a code, where it wraps."""
 
