@@ -73,7 +73,7 @@ def network(name: str, folder: pathlib.Path, **options: int) -> Network:
             made(seen)
     folded = fold(made.eval(), example).eval()
     quantized = quantize(folded, Recipe(), seen).eval()
-    file = quantized_model(quantized, example, allow_inexact=True)
+    file = quantized_model(quantized, example)
     found = Network(name, folder, quantized, float_model(folded, example), file, compile_model(file))
     write_integer(found.program, found.integer_path)
     return found
