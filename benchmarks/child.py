@@ -18,7 +18,7 @@ import numpy as np
 from numba.core import event
 
 from mfsim.compiler import read_integer
-from mfsim.simulate import quantize_input, simulate
+from mfsim.simulate import Simulator, quantize_input, simulate
 
 
 def first(integer: str) -> None:
@@ -59,8 +59,9 @@ def network(integer: str, model: str, count: int) -> dict[str, float]:
     from benchmarks.rows import medians
 
     program, run, values = read_integer(integer), session(onnx.load(model)), images(count)
+    simulator = Simulator(program)
     runs = {
-        "mfsim": lambda: simulate(program, quantize_input(program, values), threads=1),
+        "mfsim": lambda: simulator.run(quantize_input(program, values), threads=1),
         "one file": lambda: run(values),
     }
     return medians(runs, 5, clock=time.process_time)

@@ -18,7 +18,7 @@ from mfsim.kernels import fast_wht, host
 from mfsim.report.charts import Axis
 from mfsim.report.curves import KINDS, Curve, curves
 from mfsim.report.picture import Picture
-from mfsim.simulate import simulate
+from mfsim.simulate import Simulator
 
 FOLDER = pathlib.Path(__file__).parent.parent / "docs" / "performance"
 WORD, SCALE = Format(8), Scale.of(-7)
@@ -65,9 +65,9 @@ def product(op: str, width: int, rows: int) -> Callable[[], object]:
     x = builder.input("x", (width,), WORD, SCALE)
     w = builder.constant("w", rng.integers(-127, 128, (width, width)), WORD, SCALE)
     attributes = {"shift": (8,), "bits": 8}
-    program = builder.finish([builder.node("requantize", [builder.node(op, [x, w])], attributes)])
+    simulator = Simulator(builder.finish([builder.node("requantize", [builder.node(op, [x, w])], attributes)]))
     codes = rng.integers(-128, 128, (rows, width), dtype=np.int8)
-    return lambda: simulate(program, codes, threads=1, batch_size=rows)
+    return lambda: simulator.run(codes, threads=1, batch_size=rows)
 
 
 def simulated_transform(length: int, codes: int, samples: int) -> Callable[[], object]:
@@ -76,9 +76,9 @@ def simulated_transform(length: int, codes: int, samples: int) -> Callable[[], o
     x = builder.input("x", (codes,), WORD, SCALE)
     wide = builder.node("wht", [x], {"block": length})
     shift = {"shift": (length.bit_length() - 1,), "bits": 8}
-    program = builder.finish([builder.node("requantize", [wide], shift)])
+    simulator = Simulator(builder.finish([builder.node("requantize", [wide], shift)]))
     values = np.random.default_rng(0).integers(-128, 128, (samples, codes), dtype=np.int8)
-    return lambda: simulate(program, values, threads=1)
+    return lambda: simulator.run(values, threads=1)
 
 
 def transform_alone(kind: str, length: int, codes: int) -> Callable[[], object]:

@@ -26,7 +26,7 @@ from mfsim.export import float_model, quantized_model, write_integer
 from mfsim.nn import models
 from mfsim.program import Program
 from mfsim.quant import QuantizedNetwork, Recipe, fold, quantize
-from mfsim.simulate import dequantized, quantize_input, simulate
+from mfsim.simulate import Simulator, dequantized, quantize_input
 
 SHAPE = (3, 32, 32)
 BATCH = 32
@@ -49,6 +49,7 @@ class Network:
     float_file: onnx.ModelProto
     file: onnx.ModelProto
     program: Program
+    simulator: Simulator
 
     @property
     def integer_path(self) -> pathlib.Path:
@@ -73,15 +74,16 @@ def network(name: str, folder: pathlib.Path, **options: int) -> Network:
             made(seen)
     folded = fold(made.eval(), example).eval()
     quantized = quantize(folded, Recipe(), seen).eval()
-    file = quantized_model(quantized, example)
-    found = Network(name, folder, quantized, float_model(folded, example), file, compile_model(file))
+    file = quantized_model(quantized, example, allow_inexact=True)
+    program = compile_model(file)
+    found = Network(name, folder, quantized, float_model(folded, example), file, program, Simulator(program))
     write_integer(found.program, found.integer_path)
     return found
 
 
 def simulated(network: Network, values: np.ndarray, threads: int = 1) -> np.ndarray:
     """Return the codes of `values`, real images; the simulator chooses its own batches."""
-    return simulate(network.program, quantize_input(network.program, values), threads=threads).output
+    return network.simulator.run(quantize_input(network.program, values), threads=threads).output
 
 
 def real(network: Network, codes: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.rows import medians
 from mfsim.builder import ProgramBuilder
 from mfsim.formats import Format, Scale
-from mfsim.simulate import simulate
+from mfsim.simulate import Simulator
 
 SIDE = 1024
 WIDE, FINE = 20, 12
@@ -37,8 +37,8 @@ def simulated(op: str, attributes: dict, arrays: dict[str, np.ndarray]):
     """Return a function that simulates a program of one node."""
     builder = ProgramBuilder()
     names = [builder.input(name, (SIDE,), Format(WIDE), Scale.of(-FINE)) for name in arrays]
-    program = builder.finish([builder.node(op, names, attributes)])
-    return lambda: simulate(program, arrays, batch_size=SIDE, threads=1).output
+    simulator = Simulator(builder.finish([builder.node(op, names, attributes)]))
+    return lambda: simulator.run(arrays, batch_size=SIDE, threads=1).output
 
 
 def in_fxpmath(x: np.ndarray) -> fxpmath.Fxp:
