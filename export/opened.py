@@ -45,6 +45,8 @@ from mfsim.quant.words import Plan, Weights
 
 FORMS = 8
 """How many choices of accumulators and entrances are kept, the latest ones."""
+TABLES = 4
+"""For how many words of each nonlinear layer tables and other derived constants are kept, the latest ones."""
 
 
 def open_model(source: str | os.PathLike[str] | onnx.ModelProto) -> OpenModel:
@@ -141,7 +143,8 @@ class OpenModel:
         for subject in subjects:
             words, grids = recipe.layer(subject.path), (plan[subject.at(name)] for name in ("input_quant", "y_scale"))
             key = (subject.path, words, *(word.exponent for word in grids))
-            if key not in self._constants:
+            constants = self._constants.pop(key, None)
+            if constants is None:
                 found = {
                     "weight": self._weights.arrays.get(subject.path),
                     "bias": self._biases.get(subject.path),
@@ -152,8 +155,10 @@ class OpenModel:
                     for name, values in found.items()
                     if values is not None
                 }
-                self._constants[key] = derived_constants(subject, words, plan, parameters)
-            made[subject.path] = self._constants[key]
+                constants = derived_constants(subject, words, plan, parameters)
+            made[subject.path] = self._constants[key] = constants
+        while len(self._constants) > TABLES * len(subjects):
+            del self._constants[next(iter(self._constants))]
         return made
 
     def program(self) -> Program:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,11 @@ class FileGraph:
     """Batch size that the file fixes, or None."""
     integers: Mapping[str, Format]
     """The word of each input that is no float: int64 where it numbers rows, any integers in files of others."""
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The names of all that nodes write."""
+        return frozenset(name for node in self.nodes for name in node.outputs)
 
 
 def graph_of(model: onnx.ModelProto, opset: int, foreign: bool = False) -> FileGraph:

@@ -106,7 +106,6 @@ class Lowering:
         self.done: MutableSet[FileNode] = set()
         self.input_quants: MutableMapping[FileNode, int] = {}
         self.constants: MutableMapping[tuple[object, ...], str] = {}
-        self._file_names = {name for node in graph.nodes for name in node.outputs}
 
     # What an input is.
 
@@ -259,7 +258,7 @@ class Lowering:
     def inner_name(self, node: FileNode, op: str) -> str:
         """Return a name that no value of the file has."""
         name, number = f"{node.outputs[0]}.{op}", 1
-        while name in self.builder.tensors or name in self._file_names:
+        while name in self.builder.tensors or name in self.graph.written:
             name, number = f"{node.outputs[0]}.{op}{number}", number + 1
         return name
 

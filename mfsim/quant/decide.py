@@ -40,7 +40,7 @@ def decide(
         made = known.get((subject.path, words))
         if made is None:
             kind.options(subject, words)  # says what the layer cannot have
-            made = kind.words(subject, words, weights, plan)
+            made = kind.words(subject, words, weights, plan if kind.rank else {})
             if kind.rank == 0:
                 known[subject.path, words] = made
         plan |= made
