@@ -56,7 +56,7 @@ LAYOUTS = {
 }
 
 
-CACHE = 1 << 19
+CACHE = 1 << 20
 """Bytes of rows and sums that are worked on at a time."""
 
 
