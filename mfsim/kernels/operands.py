@@ -8,6 +8,7 @@ import numpy as np
 
 STORED = (np.int8, np.uint8, np.int16, np.int32, np.int64)
 """The words that hold codes between fast forms, the narrowest first."""
+_LIMITS = [(word, int(np.iinfo(word).min), int(np.iinfo(word).max)) for word in STORED]
 
 
 class Operand(NamedTuple):
@@ -28,4 +29,4 @@ class Operand(NamedTuple):
 
 def stored(low: int, high: int) -> type[np.signedinteger[Any] | np.unsignedinteger[Any]]:
     """Return the narrowest of `STORED` that holds low..high, a range in int64."""
-    return next(word for word in STORED if np.iinfo(word).min <= low and high <= np.iinfo(word).max)
+    return next(word for word, least, greatest in _LIMITS if least <= low and high <= greatest)

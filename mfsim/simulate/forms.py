@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import importlib
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from mfsim import ops
-from mfsim.kernels.fits import Fit
+from mfsim.kernels import host
+from mfsim.kernels.fits import Fit, requantizing
 from mfsim.kernels.operands import Operand
 from mfsim.program import Node, Program, Tensor
 
 Run = Callable[[Sequence[np.ndarray], Mapping[str, Any], Sequence[np.ndarray]], int | None]
 """`run(inputs, attributes, outputs)` fills the outputs and may return how many codes did not fit."""
 
-FITTING = frozenset(f"{kind}{shape}" for kind in ("", "mf_", "adder_", "min_", "shift_") for shape in ("conv2d", "matmul"))
+FITTING = frozenset(
+    f"{kind}{shape}" for kind in ("", "mf_", "adder_", "min_", "shift_") for shape in ("conv2d", "matmul")
+)
 """Ops whose fast form can fit its sums into a word before it writes them."""
 ANY_WORD = frozenset({"pad", "slice", "transpose"})
 """Ops whose plain form moves codes of any integer type."""
+
+
+ACCUMULATOR = {"shift": (0,), "axis": -1, "rounding": "floor", "narrow": 0}
+"""What makes an accumulator a requantize."""
+
+_KEPT: WeakKeyDictionary[Node, dict[bool, tuple[tuple[object, ...], Run | None]]] = WeakKeyDictionary()
+"""By node, and by whether it fits nothing: what the form was made of, and the form."""
 
 
 def operand_of(tensor: Tensor) -> Operand:
@@ -47,12 +59,27 @@ def form_of(
     return run
 
 
-def fast_form(program: Program, node: Node) -> Run | None:
-    """Return the fast form of a node; see `form_of`."""
-    inputs, outputs = (
-        [operand_of(t) for t in tensors] for tensors in (program.inputs_of(node), program.outputs_of(node))
-    )
-    return form_of(node.op, inputs, outputs, node.attributes)
+def fast_form(program: Program, node: Node, fitting: Node | None = None, rectified: bool = False) -> Run | None:
+    """Return the fast form of a node, or None if there is none; see `form_of`.
+
+    With `fitting`, a requantize or an accumulator, its sums are fitted as that does, after a ReLU if `rectified`. Forms
+    are kept as long as their node lives: programs that were edited share the nodes that no edit reached.
+    """
+    inputs, outputs = program.inputs_of(node), program.outputs_of(node)
+    made_of = (*inputs, *outputs, fitting, rectified, host.best(host.LEVELS))
+    known = _KEPT.setdefault(node, {}).get(fitting is None)
+    if known is not None and len(known[0]) == len(made_of) and all(map(operator.is_, known[0], made_of)):
+        return known[1]
+    operands, results = ([operand_of(tensor) for tensor in tensors] for tensors in (inputs, outputs))
+    run: Run | None
+    if fitting is None:
+        run = form_of(node.op, operands, results, node.attributes)
+    else:
+        attributes = {**fitting.attributes, **(ACCUMULATOR if fitting.op == "accumulator" else {})}
+        fit = requantizing(results[0].low, results[0].high, attributes, rectified)
+        run = None if fit is None else form_of(node.op, operands, results, node.attributes, fit)
+    _KEPT[node][fitting is None] = made_of, run
+    return run
 
 
 def plain_form(op: str) -> Run:

@@ -13,13 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mfsim.kernels.fits import Fit, requantizing
 from mfsim.program import Node, Program
-from mfsim.simulate.forms import FITTING, Run, form_of, operand_of
+from mfsim.simulate.forms import FITTING, Run, fast_form
 
 MOVERS = frozenset({"transpose"})
-ACCUMULATOR = {"shift": (0,), "axis": -1, "rounding": "floor", "narrow": 0}
-"""What makes an accumulator a requantize."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +68,10 @@ def _chain(
         elif reader.op in MOVERS:
             movers.append(reader)
         elif reader.op in ("requantize", "accumulator"):
-            attributes: dict[str, Any] = {**reader.attributes, **(ACCUMULATOR if reader.op == "accumulator" else {})}
-            if len(attributes["shift"]) > 1 and (
-                movers or not _on_channels(program, product, reader, attributes["axis"])
-            ):
+            axis: Any = reader.attributes.get("axis", -1)
+            if axis >= 0 and (movers or not _on_channels(program, product, reader, axis)):
                 return None
-            run = _fitting_form(program, product, attributes, rectified)
+            run = fast_form(program, product, reader, rectified)
             return None if run is None else Chain(run, reader, tuple(movers), tuple(passed))
         else:
             return None
@@ -89,11 +84,3 @@ def _on_channels(program: Program, product: Node, reader: Node, axis: int) -> bo
     sums, seen = program.tensors[product.outputs[0]].shape, program.tensors[reader.inputs[0]].shape
     channel = 1 if product.op.endswith("conv2d") else len(sums) - 1
     return (sums[channel], math.prod(sums[channel + 1 :])) == (seen[axis], math.prod(seen[axis + 1 :]))
-
-
-def _fitting_form(program: Program, product: Node, attributes: Mapping[str, Any], rectified: bool) -> Run | None:
-    operands, results = (
-        [operand_of(t) for t in tensors] for tensors in (program.inputs_of(product), program.outputs_of(product))
-    )
-    fit: Fit | None = requantizing(results[0].low, results[0].high, attributes, rectified)
-    return None if fit is None else form_of(product.op, operands, results, product.attributes, fit)

@@ -22,7 +22,7 @@ import numpy as np
 
 from mfsim.kernels.operands import Operand, stored
 from mfsim.program import Node, Program
-from mfsim.simulate.forms import Run, any_word, form_of, operand_of, plain_form
+from mfsim.simulate.forms import Run, any_word, fast_form, form_of, operand_of, plain_form
 from mfsim.simulate.fusion import Chain, chains
 
 VIEWS = frozenset({"flatten", "gain", "reshape", "shift"})
@@ -135,13 +135,9 @@ class Plan:
         return list(known.values())
 
     def _add_node(self, node: Node) -> None:
-        operands, results = (
-            [operand_of(self.program.tensors[name]) for name in names] for names in (node.inputs, node.outputs)
-        )
-        run = form_of(node.op, operands, results, node.attributes) or any_word(node.op) if self._fast else None
-        self._add_step(
-            run or plain_form(node.op), node, node.inputs, dict(zip(node.outputs, results, strict=True)), node
-        )
+        run = (fast_form(self.program, node) or any_word(node.op)) if self._fast else plain_form(node.op)
+        outputs = {name: operand_of(self.program.tensors[name]) for name in node.outputs}
+        self._add_step(run, node, node.inputs, outputs, node)
 
     def _add_chain(self, node: Node, chain: Chain) -> None:
         """Add a product that fits its sums, and then what moves the fitted codes."""

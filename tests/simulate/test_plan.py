@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,7 +54,11 @@ def test_outputs_alone_equal_the_reference(seed):
     ("op", "rectified", "between", "overflow", "signed"),
     list(
         itertools.product(
-            ("matmul", "mf_conv2d", "matmul_pair"), (False, True), ("nothing", "view", "moved"), ("saturate", "wrap"), (0, 1)
+            ("matmul", "mf_conv2d", "matmul_pair"),
+            (False, True),
+            ("nothing", "view", "moved"),
+            ("saturate", "wrap"),
+            (0, 1),
         )
     ),
 )
@@ -164,3 +169,22 @@ def test_buffers_are_reused():
         x = builder.node("neg", [x], {})
     plan = Plan(builder.finish([x]), "fast")
     assert plan.sample < sum(buffer.bytes for buffer in plan.buffers.values()) / 3
+
+
+def test_forms_are_kept_for_a_node_and_what_it_is_made_of(monkeypatch):
+    builder = ProgramBuilder()
+    y = product(builder, "matmul")
+    z = builder.node("requantize", [y], {"shift": (5,), "axis": -1, "bits": 8, "signed": 1})
+    program = builder.finish([z])
+
+    def forms(program, seen=()):
+        return [step.run for step in Plan(program, "fast", seen).steps]
+
+    assert forms(program) == forms(program)
+    assert forms(program, [y]) == forms(program, [y])
+    assert forms(program) == forms(program)
+    other = replace(program.tensors["w"], codes=program.tensors["w"].codes[::-1])
+    assert forms(replace(program, tensors={**program.tensors, "w": other})) != forms(program)
+    found = forms(program)
+    monkeypatch.setenv(host.VARIABLE, "portable")
+    assert host.available() == ("portable",) or forms(program) != found
