@@ -258,7 +258,8 @@ def test_the_hadamard_resnet_has_twenty_layers():
             "nano-gpt",
             {"attention": "chained-vo"},
             ModelError,
-            "a decoder's blocks have residuals, so its units cannot have the `output` chained",
+            "a decoder's blocks have residuals, so its units cannot have the `output` chained; use one of dense, mf, "
+            "power-of-two, hadamard, none, or the model min-transformer without residuals",
         ),
         ("htma-resnet20", {"blocks": 0}, ShapeError, "`blocks` must be at least 1, not 0"),
     ],

@@ -18,6 +18,7 @@ from mfsim.errors import ModelError, ShapeError
 from mfsim.nn.add import Add
 from mfsim.nn.attention import Attention, AttentionConfig
 from mfsim.nn.attention.cache import AttentionCache, decode, prefill
+from mfsim.nn.attention.config import OUTPUTS
 from mfsim.nn.attention.unit import through
 from mfsim.nn.models.layers import Block, check_choice, make_mlp, make_norm
 from mfsim.nn.models.vit import with_heads
@@ -64,7 +65,11 @@ class Decoder(nn.Module):
         super().__init__()
         check_choice("positions", positions, POSITIONS)
         if attention.output == "chained":
-            raise ModelError("a decoder's blocks have residuals, so its units cannot have the `output` chained")
+            others = ", ".join(kind for kind in OUTPUTS if kind != "chained")
+            raise ModelError(
+                "a decoder's blocks have residuals, so its units cannot have the `output` chained; "
+                f"use one of {others}, or the model min-transformer without residuals"
+            )
         if norm == "shift-batch":
             attention = replace(attention, projection_norm=norm)
         attention = replace(attention, causal=True, rope=positions == "rope")
