@@ -14,8 +14,8 @@ from mfsim.program import Program
 from mfsim.simulate.forms import Run
 from mfsim.simulate.plan import Plan, View
 
-CACHE = 1 << 21
-"""Bytes of buffers that a chunk shall have: about what stays in a core's second cache beside weights."""
+CACHE = 1 << 24
+"""Bytes of buffers that a chunk shall have. Small chunks lie nearer to the core, but threads wait for each other in Python."""
 MOST_SAMPLES = 256
 
 Visit = Callable[[str, np.ndarray], None]

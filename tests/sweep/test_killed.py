@@ -26,8 +26,8 @@ def data(tmp_path):
         path,
         x_train=random.randint(0, 256, (60, 8, 8)).astype(np.uint8),
         y_train=np.arange(60) % 10,
-        x_test=random.randint(0, 256, (6000, 8, 8)).astype(np.uint8),
-        y_test=np.arange(6000) % 10,
+        x_test=random.randint(0, 256, (24000, 8, 8)).astype(np.uint8),
+        y_test=np.arange(24000) % 10,
     )
     return path
 
@@ -40,7 +40,7 @@ def _listens_to_ctrl_c() -> None:
 def started(run, data, out) -> subprocess.Popen:
     """Start the command in a process group of its own."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    options = ["--axis", "weight=2:6", "--axis", "activation=2:6", "--workers", "2"]
+    options = ["--axis", "weight=2:9", "--axis", "activation=2:9", "--workers", "2"]
     return subprocess.Popen(
         [sys.executable, "-m", "mfsim", "sweep", run.path, *options, "--data", data, "--out", out],
         stdout=subprocess.DEVNULL,
@@ -64,10 +64,10 @@ def test_five_kills_lose_only_what_is_in_work(exported, data, tmp_path):
     choice, before = random.Random(1), {}
     for _ in range(KILLS):
         process = started(exported, data, killed)
-        while not (killed / "points").is_dir() or len(stamps(killed)) < len(before) + 3:
+        while not (killed / "points").is_dir() or len(stamps(killed)) < len(before) + 2:
             assert process.poll() is None, "the sweep ended before it could be killed"
             time.sleep(0.01)
-        time.sleep(choice.uniform(0, 0.2))
+        time.sleep(choice.uniform(0, 0.1))
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         after = stamps(killed)
@@ -77,7 +77,7 @@ def test_five_kills_lose_only_what_is_in_work(exported, data, tmp_path):
     after = stamps(killed)
     assert before.items() <= after.items()
     assert after.keys() == stamps(whole).keys()
-    assert len(after) == 26
+    assert len(after) == 64
     for name in after:
         assert (killed / "points" / name).read_bytes() == (whole / "points" / name).read_bytes()
     assert (killed / "sweep.csv").read_bytes() == (whole / "sweep.csv").read_bytes()
