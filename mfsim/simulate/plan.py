@@ -106,8 +106,6 @@ class Plan:
                 self._add_chain(node, found[node.name])
             elif node.name not in covered:
                 self._add_node(node)
-        for name in program.outputs:
-            self._use(self._source(name), len(self.steps))
         self.sample = self._place()
 
     def _source(self, name: str) -> str:
