@@ -106,7 +106,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--model", default="nano-gpt", choices=models.TOKEN_NAMES)
     parser.add_argument("--attention", default="qvv3", help="a preset of attention whose units can be causal")
     parser.add_argument("--steps", type=int, default=300, help="of training")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.steps < 1:
+        parser.error(f"--steps must be at least 1, not {options.steps}")
+    return options
 
 
 if __name__ == "__main__":

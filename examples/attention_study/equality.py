@@ -20,7 +20,7 @@ import torch
 
 from mfsim import compare_realisations, quant
 from mfsim.analysis.listing import write_text
-from mfsim.errors import ParityError
+from mfsim.errors import MfsimError, ParityError
 from mfsim.quant import Recipe
 from mfsim.simulate.values import classes
 from mfsim.train import fit
@@ -84,4 +84,7 @@ def main(given: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except MfsimError as error:
+        sys.exit(f"error: {error}")

@@ -22,7 +22,7 @@ from mfsim import quant
 from mfsim.analysis import CountReport, count, strict_multiplication_free
 from mfsim.compiler import compile_model
 from mfsim.data import Dataset, Split
-from mfsim.errors import CountError, DataError, UnsupportedOpError
+from mfsim.errors import CountError, DataError, MfsimError, UnsupportedOpError
 from mfsim.export.exporter import quantized_model
 from mfsim.nn import models
 from mfsim.nn.attention import PRESETS, AttentionConfig
@@ -123,7 +123,14 @@ class Setup:
 
     @classmethod
     def of(cls, preset: str, data: str, changes: dict[str, int]) -> Setup:
-        """Return the setup of a preset on a data set, with `changes` of its training or of the model's options."""
+        """Return the setup of a preset on a data set, with `changes` of its training or of the model's options.
+
+        Raises `MfsimError` if one is less than 1, or less than 0 where 0 is all images, no epoch or the patch of the data.
+        """
+        for name, value in changes.items():
+            least = 0 if name in ("quantized_epochs", "train", "validation", "test", "patch") else 1
+            if value < least:
+                raise MfsimError(f"`{name}` must be at least {least}, not {value}")
         model, options, trainings = PRESETS_OF_STUDY[preset]
         training = trainings.get(data, trainings[""])
         own = {name: value for name, value in changes.items() if name in asdict(training)}

@@ -149,6 +149,12 @@ def test_units_have_their_own_rates(point):
     assert training.settings("mf-vit")["rates"] == (3.0, 4.0)
 
 
+@pytest.mark.parametrize(("name", "value", "least"), [("test", -4, 0), ("epochs", 0, 1), ("quantized_epochs", -1, 0)])
+def test_numbers_that_are_too_small(point, name, value, least):
+    with pytest.raises(MfsimError, match=f"`{name}` must be at least {least}, not {value}"):
+        point.Setup.of("reduced", "digits", {name: value})
+
+
 def test_cifar10_is_looked_for_in_the_current_folder(point, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError) as error:
