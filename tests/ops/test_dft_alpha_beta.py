@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from mfsim.analysis.count import strict_multiplication_free
+from mfsim.analysis.count import count, strict_multiplication_free
 from mfsim.builder import ProgramBuilder
 from mfsim.derived import dft
-from mfsim.errors import FormatError, ShapeError
+from mfsim.errors import CountError, FormatError, ShapeError
 from mfsim.formats import Format, Scale
 from mfsim.kernels.dft_alpha_beta import run
 from mfsim.nn import DFTMagnitude
@@ -134,10 +134,16 @@ def test_refusals(pair, attributes, refused):
 
 def test_with_signed_digits_it_is_multiplication_free():
     x, table = inputs(32, 12)
-    builder = ProgramBuilder()
-    names = [builder.input_tensor(x), builder.constant_tensor(table)]
-    attributes = {"fraction": 4, "guard": 3, "products": "shift"}
-    strict_multiplication_free(builder.finish([builder.node("dft_alpha_beta", names, attributes)]))
+    programs = {}
+    for products in ("mul", "shift"):
+        builder = ProgramBuilder()
+        names = [builder.input_tensor(x), builder.constant_tensor(table)]
+        attributes = {"fraction": 4, "guard": 3, "products": products}
+        programs[products] = builder.finish([builder.node("dft_alpha_beta", names, attributes)])
+    strict_multiplication_free(programs["shift"])
+    assert count(programs["shift"]).by_primitive()["mul"] == 0
+    with pytest.raises(CountError):
+        strict_multiplication_free(programs["mul"])
 
 
 def test_a_network_with_estimates():
