@@ -14,8 +14,8 @@ def prepare(inputs, outputs, attributes, after=None):
     """Return a `run` for these operands; with `after`, the `Fit` of the sums, None if there is no int8 product of them."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
 
-    def sums_of(w, bias, part):
-        return dense_sums(x, w, bias, y)
+    def sums_of(w, bias, part, run):
+        return dense_sums(x, w, bias, y, w, run)
 
     run = prepared(inputs, y, attributes, sums_of, after)
     return run if run or after else line_windows.prepared(inputs, outputs, attributes, mf=False)

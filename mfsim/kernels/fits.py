@@ -22,6 +22,15 @@ NOTHING = (0, 0, 0, 0, 0)
 """The rule (left, places, added, odd, below) of codes that are only clamped."""
 
 
+class Pooling(NamedTuple):
+    """Windows of `rows` by `columns` sums, joined by addition or by their `greatest`; sums below `floor` become it first."""
+
+    rows: int = 1
+    columns: int = 1
+    greatest: int = 0
+    floor: int = -(2**63)
+
+
 class Fit(NamedTuple):
     """What is done to each code of a channel, in the word `word`.
 
@@ -31,6 +40,7 @@ class Fit(NamedTuple):
     lo, hi : codes are clamped to these in the end.
     kept : the low bits that are kept instead, negative if they are two's complement; 0 to clamp.
     events : whether codes that do not fit are counted.
+    pool : the windows of sums that are joined first, which only convolutions do.
     """
 
     word: type[Any]
@@ -39,6 +49,7 @@ class Fit(NamedTuple):
     hi: int
     kept: int
     events: bool
+    pool: Pooling = Pooling()
 
     @property
     def plain(self) -> bool:

@@ -1,4 +1,4 @@
-"""int8 products, level `amx`: blocks of 32 rows by 32 columns in four tiles, 16 K products an instruction.
+"""int8 products, level `amx`: blocks of 32 rows by 32 or 16 columns in tiles, 16 K products an instruction.
 
 Tiles 0 to 3 hold sums, 4 and 5 rows, 6 and 7 columns. Their shapes belong to the thread: every call sets and
 releases them. Layout of operands: mfsim/kernels/int8_product.py.
@@ -11,7 +11,9 @@ from llvmlite import ir
 from numba.core import types
 
 from mfsim.kernels.emit import I8, I64, address, declared, generated, loop, pointer
+from mfsim.kernels.emit import load as load_word
 from mfsim.kernels.jit import kernel
+from mfsim.kernels.vector import emitted
 
 _VOID, _BYTES = ir.VoidType(), I8.as_pointer()
 
@@ -45,63 +47,71 @@ def release(typing):
     return types.void(), generate
 
 
-@generated
-def block(typing, a, depth, b, panel, start, c, width, ss, us, su):
-    """Fill a block of c with start + a b: `ss` steps of signed operands, `us` of unsigned a, `su` of unsigned b.
+@emitted
+def block(typing, tiles, a, stride, table, b, panel, start, c, width, ss, us, su):
+    """Fill a block of c, 32 rows by 16 `tiles` columns, with start + a b.
 
-    `depth` and `width` are the bytes between rows of a and of c, `panel` those between panels of b.
+    Step k takes 64 bytes of each row from a + table[k] on: `ss` steps of signed operands, then `us` of unsigned a, then
+    `su` of unsigned b. `stride` and `width` are the bytes between rows of a and of c, `panel` those between panels of b.
     """
+    tiles_ = tiles.literal_value
 
     def generate(context, builder, signature, arguments):
-        a, depth, b, panel, start, c, width, ss, us, su = arguments
+        a, stride, table, b, panel, start, c, width, ss, us, su = arguments[1:]
         load = declared(builder, "llvm.x86.tileloadd64", _VOID, [I8, _BYTES, I64])
         store = declared(builder, "llvm.x86.tilestored64", _VOID, [I8, _BYTES, I64])
+        sums = [(2 * row + column, row, column) for row in range(2) for column in range(tiles_)]
 
         def move(function, tile, address, stride):
             builder.call(function, [I8(tile), pointer(builder, address, I8), stride])
 
-        for tile in range(4):
-            move(load, tile, builder.add(start, I64(64 * (tile & 1))), I64(0))
-        lower = builder.mul(depth, I64(16))
+        for tile, _, column in sums:
+            move(load, tile, builder.add(start, I64(64 * column)), I64(0))
+        lower = builder.add(a, builder.mul(stride, I64(16)))
 
         def step(name):
             dot = declared(builder, f"llvm.x86.{name}", _VOID, [I8, I8, I8])
 
-            def body(places, sums):
-                left, right = places
-                move(load, 6, right, I64(64))
-                move(load, 4, left, depth)
-                move(load, 7, builder.add(right, panel), I64(64))
-                builder.call(dot, [I8(0), I8(4), I8(6)])
-                builder.call(dot, [I8(1), I8(4), I8(7)])
-                move(load, 5, builder.add(left, lower), depth)
-                builder.call(dot, [I8(2), I8(5), I8(6)])
-                builder.call(dot, [I8(3), I8(5), I8(7)])
+            def body(places, carried):
+                offset = load_word(builder, places[0], I64)
+                for column in range(tiles_):
+                    move(load, 6 + column, builder.add(places[1], builder.mul(panel, I64(column))), I64(64))
+                for row, first in enumerate((a, lower)):
+                    move(load, 4 + row, builder.add(first, offset), stride)
+                    for column in range(tiles_):
+                        builder.call(dot, [I8(2 * row + column), I8(4 + row), I8(6 + column)])
                 return []
 
             return body
 
-        places = [a, b]
+        places = [table, b]
         for name, steps in (("tdpbssd", ss), ("tdpbusd", us), ("tdpbsud", su)):
-            places, _ = loop(builder, steps, places, [64, 1024], [], step(name))
-        for tile in range(4):
-            line = builder.add(c, builder.mul(width, I64(16 * (tile >> 1))))
-            move(store, tile, builder.add(line, I64(64 * (tile & 1))), width)
+            places, _ = loop(builder, steps, places, [8, 1024], [], step(name))
+        for tile, row, column in sums:
+            line = builder.add(c, builder.mul(width, I64(16 * row)))
+            move(store, tile, builder.add(line, I64(64 * column)), width)
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 10), generate
+    return types.void(tiles, *[types.int64] * 11), generate
 
 
 @kernel
-def rows(a, b, start, shapes, ss, us, su, c):
-    """Fill c int32 [rows, columns] from a [rows, depth] and panels b; rows and columns in multiples of 32."""
-    depth, panel, width = a.shape[1], b.shape[1] * 64, c.shape[1] * 4
-    left, right, first, sums = address(a), address(b), address(start), address(c)
+def rows(left, stride, table, b, start, shapes, ss, us, su, c, count):
+    """Fill `count` rows, or up to 31 more, of c int32 [rows, columns]; row i of the left operands lies at left + i stride."""
+    panel, width = b.shape[1] * 64, c.shape[1] * 4
+    right, first, sums, offsets = address(b), address(start), address(c), address(table)
+    columns = c.shape[1]
     configure(address(shapes))
-    for i in range(0, c.shape[0], 32):
-        for j in range(0, c.shape[1], 32):
+    for i in range(0, count, 32):
+        for j in range(0, columns - 16, 32):
             block(
-                left + i * depth, depth, right + (j >> 4) * panel, panel,
+                2, left + i * stride, stride, offsets, right + (j >> 4) * panel, panel,
+                first + 4 * j, sums + i * width + 4 * j, width, ss, us, su,
+            )  # fmt: skip
+        if columns % 32:
+            j = columns - 16
+            block(
+                1, left + i * stride, stride, offsets, right + (j >> 4) * panel, panel,
                 first + 4 * j, sums + i * width + 4 * j, width, ss, us, su,
             )  # fmt: skip
     release()

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mfsim.kernels import int8_amx, int8_avx2, int8_portable, int8_vnni
-from mfsim.kernels.emit import inner, piece
+from mfsim.kernels.emit import address, inner, piece
 from mfsim.kernels.fits import fit_one
+from mfsim.kernels.int8_levels import multiply
 from mfsim.kernels.int8_product import scratch, up
 from mfsim.kernels.int8_take import interleave, take
 from mfsim.kernels.jit import kernel
@@ -24,12 +24,12 @@ class Plan(NamedTuple):
     """The parts of one or two products and what they are made of.
 
     `parts` [parts, 8]: product, place in its depth, what is taken of x, of w, sign of 0, shifts of both, flip;
-    `joins` [products]: shifts of the sums; `steps` [products, 3]: those of the product, filled up with 0.
+    `joins` [products]: shifts of the sums; `tables` [products, steps]: where each step finds its operands in a row.
     """
 
     parts: np.ndarray
     joins: np.ndarray
-    steps: np.ndarray
+    tables: np.ndarray
 
 
 AS_THEY_ARE, PLAIN, ANY = 0, 1, 2
@@ -117,15 +117,6 @@ def left(x, g, first, plan, space):
 
 
 @kernel
-def operands(space, product):
-    """Return what the `rows` of a level take: rows, panels, starts and sums of a product."""
-    return (
-        inner(space.rows, product), inner(space.panels, product),
-        inner(space.start, product), inner(space.sums, product),
-    )  # fmt: skip
-
-
-@kernel
 def write(space, joins, after, y, g, first):
     """Fill y[g] [m, columns] from row `first` on with the sums of one product, or with those of two, shifted and added.
 
@@ -147,7 +138,7 @@ def write(space, joins, after, y, g, first):
             for n in range(columns):
                 target[n] = found[n]
         elif after.how == PLAIN:
-            misfits = left - left
+            misfits = alike(left, 0)
             for n in range(columns):
                 code, fitted = fit_one(
                     True, alike(left, found[n]), left, places, added, odd, below, floor, after.lo, after.hi, 0
@@ -166,66 +157,22 @@ def write(space, joins, after, y, g, first):
 
 
 @kernel
-def amx(x, w, plan, after, space, y):
-    """Fill y [groups, m, n] with x [groups, m, k] times w [groups, k, n], on level `amx`."""
+def multiply_all(x, w, plan, levels, after, space, y):
+    """Fill y [groups, m, n] with x [groups, m, k] times w [groups, k, n]; return how many codes did not fit."""
     events = 0
+    _, size, depth = space.rows.shape
+    stride = depth * space.rows.itemsize
     for g in range(y.shape[0]):
         right(w, g, plan, space)
-        for first in range(0, y.shape[1], space.rows.shape[1]):
+        for first in range(0, y.shape[1], size):
             left(x, g, first, plan, space)
+            count = min(size, y.shape[1] - first)
             for p in range(plan.joins.size):
-                a, b, start, c = operands(space, p)
-                int8_amx.rows(a, b, start, int8_amx.SHAPES, plan.steps[p, 0], plan.steps[p, 1], plan.steps[p, 2], c)
+                a, table = address(space.rows) + p * size * stride, inner(plan.tables, p)
+                panels, start, c = inner(space.panels, p), inner(space.start, p), inner(space.sums, p)
+                multiply(levels[p], a, stride, table, panels, start, c, count)
             events += write(space, plan.joins, after, y, g, first)
     return events
-
-
-@kernel
-def vnni(x, w, plan, after, space, y):
-    """Do the same on level `vnni`."""
-    events = 0
-    for g in range(y.shape[0]):
-        right(w, g, plan, space)
-        for first in range(0, y.shape[1], space.rows.shape[1]):
-            left(x, g, first, plan, space)
-            for p in range(plan.joins.size):
-                a, b, start, c = operands(space, p)
-                int8_vnni.rows(a, b, start, plan.steps[p, 0], plan.steps[p, 1], c)
-            events += write(space, plan.joins, after, y, g, first)
-    return events
-
-
-@kernel
-def avx2(x, w, plan, after, space, y):
-    """Do the same on level `avx2`."""
-    events = 0
-    for g in range(y.shape[0]):
-        right(w, g, plan, space)
-        for first in range(0, y.shape[1], space.rows.shape[1]):
-            left(x, g, first, plan, space)
-            for p in range(plan.joins.size):
-                a, b, start, c = operands(space, p)
-                int8_avx2.rows(a, b, start, c)
-            events += write(space, plan.joins, after, y, g, first)
-    return events
-
-
-@kernel
-def portable(x, w, plan, after, space, y):
-    """Do the same on level `portable`."""
-    events = 0
-    for g in range(y.shape[0]):
-        right(w, g, plan, space)
-        for first in range(0, y.shape[1], space.rows.shape[1]):
-            left(x, g, first, plan, space)
-            for p in range(plan.joins.size):
-                a, b, start, c = operands(space, p)
-                int8_portable.rows(a, b, start, c)
-            events += write(space, plan.joins, after, y, g, first)
-    return events
-
-
-KERNELS = {"amx": amx, "vnni": vnni, "avx2": avx2, "portable": portable}
 
 
 def prepared(x, w, sums_of, fit):
@@ -235,7 +182,7 @@ def prepared(x, w, sums_of, fit):
     """
     (length, columns), rows = w.shape[-2:], x.shape[-2]
     probe = np.repeat(np.array([[w.low], [w.high]]), columns, axis=1)
-    sums = sums_of(np.zeros((length, columns), np.int64), np.zeros(columns, np.int64), probe)
+    sums = sums_of(np.zeros((length, columns), np.int64), np.zeros(columns, np.int64), probe, None)
     if sums is None or (fit and (len(sums) > 1 or fit.rules.shape[1] > 1)):
         return None
     after = _after(fit)
@@ -250,9 +197,9 @@ def prepared(x, w, sums_of, fit):
     plan = Plan(
         np.array(parts, np.int64),
         np.array([each.shifts[0] for each in sums]),
-        np.array([(*product.steps, 0)[:3] for product in products], np.int64),
+        np.array([np.arange(0, depth, layout.step) * np.dtype(layout.word).itemsize for _ in products], np.int64),
     )
-    multiply = KERNELS[products[0].level]
+    levels = tuple(product.steps for product in products)
     shapes = {
         "rows": (len(products), size, depth),
         "panels": (len(products), width // 16, depth // layout.group, 16, layout.group),
@@ -270,8 +217,8 @@ def prepared(x, w, sums_of, fit):
             scratch.get("lines", shapes["lines"], layout.word),
         )
         space.panels[...] = 0
-        events = multiply(
-            x.reshape(groups, rows, length), w.reshape(groups, length, columns), plan, after, space,
+        events = multiply_all(
+            x.reshape(groups, rows, length), w.reshape(groups, length, columns), plan, levels, after, space,
             y.reshape(groups, rows, columns),
         )  # fmt: skip
         return events if fit and fit.events else None

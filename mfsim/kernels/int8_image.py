@@ -9,47 +9,41 @@ from mfsim.kernels.moves import copy, turn_plane
 
 
 @kernel
-def picture(x, top, left_pad, left, zero, places, flip, taken, image):
-    """Fill image [n, H + pads, W + pads, C] with what a part takes of x [n, C, H, W], or of the code 0 around it.
+def picture(x, first, channels, corner, pitch, above, what, zero, places, flip, taken, image):
+    """Fill `image` with what a part takes of `channels` of x [n, C, H, W] from `first` on, channels last.
 
-    `taken` holds what is taken of a sample, before its channels come last.
+    The place (i, j) of image n begins at ((n * above + i + top) * pitch + j + left) * channels, with (top, left)
+    = `corner`: one padding lies between two lines, and between two images. All else is what is taken of the code 0. `taken`
+    holds what is taken of a sample, before its channels come last.
     """
-    _, channels, height, width = x.shape
-    _, lines, columns, _ = image.shape
-    outside = taken.dtype.type(((zero << places) if left == SIGN else 0) + flip)
-    size = channels * height * width
+    _, depth, height, width = x.shape
+    top, left = corner
+    outside = taken.dtype.type(((zero << places) if what == SIGN else 0) + flip)
+    if pitch != width or above != height:
+        for k in range(image.size):
+            image[k] = outside
     for n in range(x.shape[0]):
-        take(piece(x, n * size, size), taken, left, zero, places, flip)
-        at = n * lines * columns * channels
-        if size != lines * columns * channels:
-            around = piece(image, at, lines * columns * channels)
-            for k in range(around.size):
-                around[k] = outside
-        at += (top * columns + left_pad) * channels
+        take(piece(x, (n * depth + first) * height * width, taken.size), taken, what, zero, places, flip)
+        at = ((n * above + top) * pitch + left) * channels
         for i in range(height):
             turn_plane(taken, i * width, height * width, image, at, channels, channels, width)
-            at += columns * channels
+            at += pitch * channels
 
 
 @kernel
-def lines(image, channel, channels, window, columns, height, first, a, at):
-    """Fill rows of `a` from column `at` with the windows of output lines `first` onwards, in the order (y, x, channel).
-
-    A line is one row of `columns` outputs of one of the samples, which have `height` of them.
-    """
+def windows(image, images, lines, columns, channels, window, pitch, above, rows):
+    """Fill `rows`, one behind the other, with the windows of an image of `picture`, in the order (y, x, channel)."""
     taps_y, taps_x, stride_y, stride_x, _, _, step_y, step_x = window
-    _, above, width, depth = image.shape
-    whole = step_x == 1 and channels == depth
-    runs, size = (1, taps_x * channels) if whole else (taps_x, channels)
-    target = at
-    for line in range(first, first + a.shape[0] // columns):
-        corner = (line // height * above + line % height * stride_y) * width * depth + channel
-        for _ in range(columns):
-            source, place = corner, target
-            for _ in range(taps_y):
-                for kx in range(runs):
-                    copy(image, source + kx * step_x * depth, a, place, size)
-                    place += size
-                source += step_y * width * depth
-            corner += stride_x * depth
-            target += a.shape[1]
+    runs, size = (1, taps_x * channels) if step_x == 1 else (taps_x, channels)
+    place = 0
+    for n in range(images):
+        for i in range(lines):
+            corner = (n * above + i * stride_y) * pitch * channels
+            for _ in range(columns):
+                source = corner
+                for _ in range(taps_y):
+                    for kx in range(runs):
+                        copy(image, source + kx * step_x * channels, rows, place, size)
+                        place += size
+                    source += step_y * pitch * channels
+                corner += stride_x * channels

@@ -5,27 +5,55 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.kernels import int8_batched
-from mfsim.kernels.int8_parts import ending, matrix
+from mfsim.kernels.int8_rows import RowProducts, address_of, batches, left_operands
+from mfsim.kernels.int8_take import VALUE, take
 
 
 def prepared(inputs, y, sums_of, after):
     """Return a `run` for x and w and perhaps a bias, or None if some word is too wide.
 
-    `y` is the range (low, high) of the sums; `sums_of(w [k, n], bias [n], probe)` returns one or two `Sums`, or
-    None; `probe` has the extreme codes of w. `after` is the `Fit` of the sums, or None.
+    `y` is the range (low, high) of the sums; `sums_of(w [k, n], bias [n], probe, run)` returns one or two `Sums`, or
+    None; `probe` has the extreme codes of w, and `run` is that of an `Int8Product`. `after` is the `Fit` of the sums, or
+    None.
     """
     w = inputs[1].codes
     if w is None:
         return int8_batched.prepared(inputs[0], inputs[1], sums_of, after)
-    bias = inputs[2].codes if len(inputs) > 2 else np.zeros(w.shape[1], np.int64)
-    sums = sums_of(w, bias, w)
+    length, outputs = w.shape
+    bias = inputs[2].codes if len(inputs) > 2 else np.zeros(outputs, np.int64)
+    sums = sums_of(w, bias, w, length)
     if sums is None:
         return None
-    end = ending(after, y, w.shape[1])
+    products = RowProducts(sums, after, y, slice(0, outputs), outputs)
 
     def run(inputs, attributes, outputs):
-        x, y = inputs[0], outputs[0]
-        events = matrix(sums, end, x.reshape(-1, w.shape[0]), y.reshape(-1, w.shape[1]))
-        return events if end.fit.events else None
+        x, y = inputs[0].reshape(-1, length), outputs[0].reshape(-1, w.shape[1])
+        events = matrix(products, x, y)
+        return events if products.events else None
 
     return run
+
+
+def matrix(products, x, y):
+    """Fill y [m, n] from x [m, k], in C order; return the misfits."""
+    layout, (rows, length), takes = products.layout, x.shape, products.takes
+    size = np.dtype(layout.word).itemsize
+    # Bytes are read where they lie, but for the last rows: what is behind them may not be read.
+    tail = layout.rows + -(-layout.step // length)
+    as_it_lies = x.dtype.itemsize == size == 1 and rows > 2 * tail
+    copied = [number for number, what in enumerate(takes) if not (as_it_lies and what[0] == VALUE and not any(what[2:]))]
+    events = 0
+    for first, end in batches(rows, length * size * len(copied)):
+        count = end - first
+        addresses, safe = np.zeros((1, len(takes), 1), np.int64), 2**62
+        if len(copied) < len(takes):
+            addresses, safe = np.zeros((2, len(takes), 1), np.int64), max(0, count - tail)
+        for number, what in enumerate(takes):
+            begin = 0 if number in copied else safe
+            operands = left_operands(f"left operands {number}", count - begin, length, layout)
+            take(x[first + begin : end].reshape(-1), operands, *what)
+            addresses[:, number] = address_of(operands) - begin * length * size
+            if begin:
+                addresses[0, number] = address_of(x) + first * length
+        events += products(addresses, (1, count, 1, 1, count, length * size), y[first:end], False, safe)
+    return events

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfsim.kernels import host, int8_amx, int8_avx2, int8_portable, int8_vnni
-from mfsim.kernels.emit import piece
-from mfsim.kernels.int8_take import MAGNITUDE, SIGN, VALUE, take
+from mfsim.kernels import host
+from mfsim.kernels.int8_levels import Amx, Avx2, Portable, Vnni
+from mfsim.kernels.int8_take import MAGNITUDE, SIGN, VALUE
 from mfsim.kernels.jit import kernel
 
 KINDS = ("ss", "us", "su")
@@ -49,12 +49,18 @@ class Layout(NamedTuple):
 
 
 LAYOUTS = {
-    "amx": Layout(np.int8, 4, 64, 32, 32),
-    "vnni": Layout(np.int8, 4, 4, 6, 64),
+    "amx": Layout(np.int8, 4, 64, 32, 16),
+    "vnni": Layout(np.int8, 4, 4, 6, 16),
     "avx2": Layout(np.int16, 2, 2, 6, 16),
     "portable": Layout(np.int16, 1, 1, 4, 16),
 }
-
+STEPS = {
+    "amx": Amx,
+    "vnni": lambda ss, us, su: Vnni(ss + us, su),
+    "avx2": lambda *steps: Avx2(sum(steps)),
+    "portable": lambda *steps: Portable(sum(steps)),
+}
+"""By level, its steps from those of each kind."""
 
 CACHE = 1 << 20
 """Bytes of rows and sums that are worked on at a time."""
@@ -90,14 +96,6 @@ scratch = _Scratch()
 
 
 @kernel
-def fill(x, a, at, left, zero, places, flip):
-    """Fill the columns of `a` from `at` with what a part takes of x [rows, k], in C order."""
-    for i in range(x.shape[0]):
-        source, target = piece(x, i * x.shape[1], x.shape[1]), piece(a, i * a.shape[1] + at, x.shape[1])
-        take(source, target, left, zero, places, flip)
-
-
-@kernel
 def pack(w, panels, at, right, zero, shift, flip, start):
     """Fill `panels` from depth `at` with what a part takes of w [k, columns], and add flip * sum_k of it to `start`."""
     group = panels.shape[3]
@@ -117,32 +115,43 @@ def pack(w, panels, at, right, zero, shift, flip, start):
 class Int8Product:
     """A product of parts with its right operands packed, for the level that `MFSIM_CPU` allows.
 
+    Parameters
+    ----------
+    parts : sequence of `Part`
+    w : int64 codes [length, columns]
+    start : int64 [columns], added to the sums; 0 by default
+    run : how many operands of a row lie together, a divisor of `length`: each run of each part begins a step of its own.
+        By default the parts of a row are packed one behind the other.
+
     Attributes
     ----------
     columns : number of outputs n.
-    width : columns of the padded int32 matrix that `rows` fills.
+    width : columns of the padded int32 matrix that the product fills.
     depth : length of a padded row of left operands.
+    steps : those of the product, of a type that names its level.
     chunk : how many rows to work on at a time, so that they and their sums stay in the cache.
     """
 
-    def __init__(self, parts, w, start=None) -> None:
+    def __init__(self, parts, w, start=None, run=None) -> None:
         self.level = host.best(tuple(LAYOUTS))
         self.layout = layout = LAYOUTS[self.level]
         self.parts = sorted(parts, key=lambda part: KINDS.index(part.kind))
         length, self.columns = w.shape
-        self.width = up(self.columns, layout.columns)
+        self.width, self.run = up(self.columns, layout.columns), run
         self.places: list[int] = []
         self.depth, steps = 0, []
+        each = up(run, layout.step) if run else up(length, layout.group)
+        span = length // run * each if run else each
         for kind in KINDS:
-            count, span = sum(part.kind == kind for part in parts), up(length, layout.group)
+            count = sum(part.kind == kind for part in parts)
             self.places += [self.depth + span * number for number in range(count)]
             steps.append(up(span * count, layout.step) // layout.step)
             self.depth += steps[-1] * layout.step
-        self.steps = (steps[0] + steps[1], steps[2]) if self.level == "vnni" else steps
+        self.steps = STEPS[self.level](*steps)
         self.flips = [-128 if self.level == "vnni" and part.kind == "ss" else 0 for part in self.parts]
         self.shifts = [np.resize(np.array(part.shift, np.int64), self.columns) for part in self.parts]
-        each = self.width * 4 + self.depth * np.dtype(layout.word).itemsize
-        self.chunk = max(96, CACHE // each // 96 * 96)
+        row = self.width * 4 + self.depth * np.dtype(layout.word).itemsize
+        self.chunk = max(96, CACHE // row // 96 * 96)
         self.panels = aligned((self.width // 16, self.depth // layout.group, 16, layout.group), layout.word)
         self.panels[...] = 0
         self.start = aligned((self.width,), np.int32)
@@ -150,48 +159,16 @@ class Int8Product:
         if start is not None:
             self.start[: self.columns] = start
         codes = np.ascontiguousarray(w, dtype=np.int64)
-        for part, at, shift, flip in zip(self.parts, self.places, self.shifts, self.flips, strict=True):
-            pack(codes, self.panels, at, part.right, part.zero, shift, flip, self.start)
+        for part, place, shift, flip in zip(self.parts, self.places, self.shifts, self.flips, strict=True):
+            for number in range(length // run if run else 1):
+                piece = codes[number * run : (number + 1) * run] if run else codes
+                pack(piece, self.panels, place + number * each, part.right, part.zero, shift, flip, self.start)
 
-    def fill(self, x, a):
-        """Fill the rows `a` [at least m, depth] with what the parts take of x [m, k], in C order."""
-        for part, at, flip in zip(self.parts, self.places, self.flips, strict=True):
-            fill(x, a, at, part.left, part.zero, part.places, flip)
+    def takes(self):
+        """Return what each part takes of the left operands: (what, sign of 0, shift, flip)."""
+        return [(part.left, part.zero, part.places, flip) for part, flip in zip(self.parts, self.flips, strict=True)]
 
-    def rows(self, a, c):
-        """Fill c int32 [rows, width] from filled rows; the number of rows is a multiple of `layout.rows`."""
-        if self.level == "amx":
-            int8_amx.rows(a, self.panels, self.start, int8_amx.SHAPES, *self.steps, c)
-        elif self.level == "vnni":
-            int8_vnni.rows(a, self.panels, self.start, *self.steps, c)
-        elif self.level == "avx2":
-            int8_avx2.rows(a, self.panels, self.start, c)
-        else:
-            int8_portable.rows(a, self.panels, self.start, c)
-
-    def __call__(self, x, out=None):
-        """Return the int32 matrix [m, columns] of x [m, k]; `out` [m, columns] is filled where it needs no padding."""
-        rows = up(len(x), self.layout.rows)
-        if out is None or out.shape != (rows, self.width):
-            out = aligned((rows, self.width), np.int32)
-        if self._as_rows(x, rows):
-            self.rows(x, out)
-            return out[:, : self.columns]
-        chunk = self.chunk
-        a = scratch.get("rows", (min(chunk, rows), self.depth), self.layout.word)
-        for first in range(0, rows, chunk):
-            last = min(first + chunk, rows)
-            self.fill(np.ascontiguousarray(x[first:last]), a)
-            self.rows(a[: last - first], out[first:last])
-        return out[: len(x), : self.columns]
-
-    def _as_rows(self, x, rows):
-        """Return whether x can be read as it lies: the only part takes signed bytes and needs no padding."""
-        (part, *others), (flip, *_) = self.parts, self.flips
-        return (
-            x.dtype == self.layout.word == np.int8
-            and x.flags.c_contiguous
-            and x.shape == (rows, self.depth)
-            and not others
-            and (part.kind, part.left, part.places, flip) == ("ss", VALUE, 0, 0)
-        )
+    def inside(self):
+        """Return int64 [steps of a run], where in a run each step finds its operands."""
+        size = self.layout.step * np.dtype(self.layout.word).itemsize
+        return np.arange(up(self.run, self.layout.step) // self.layout.step) * size

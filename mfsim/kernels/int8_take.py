@@ -10,7 +10,7 @@ from numba.core import types
 
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.vector import emitted, load, store
-from mfsim.kernels.words import add, sub, up
+from mfsim.kernels.words import add, both, sub, up
 
 VALUE, SIGN, MAGNITUDE = 0, 1, 2
 """What a part takes of a code."""
@@ -18,7 +18,10 @@ VALUE, SIGN, MAGNITUDE = 0, 1, 2
 
 @kernel
 def take(source, target, what, zero, places, flip):
-    """Fill 1-D `target` with x, sign(x) or |x| of `source`, shifted left by `places`; `flip` -128 adds 128 to each."""
+    """Fill 1-D `target` with x, sign(x) or |x| of `source`, shifted left by `places`; `flip` -128 adds 128 to each.
+
+    `zero` is the sign of 0, 0 or 1.
+    """
     word = target.dtype.type
     shift, offset = word(places), word(flip)
     if what == VALUE:
@@ -29,10 +32,11 @@ def take(source, target, what, zero, places, flip):
             for k in range(source.size):
                 target[k] = add(up(word(source[k]), shift), offset)
     elif what == SIGN:
-        least, none, most = word((-1 << places) + flip), word((zero << places) + flip), word((1 << places) + flip)
+        of_zero = word(zero)
         for k in range(source.size):
             code = source[k]
-            target[k] = most if code > 0 else least if code < 0 else none
+            sign = add(sub(word(code > 0), word(code < 0)), both(word(code == 0), of_zero))
+            target[k] = add(up(sign, shift), offset)
     else:
         for k in range(source.size):
             code = word(source[k])

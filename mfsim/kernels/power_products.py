@@ -16,12 +16,12 @@ LARGEST = 1 << PLACES - 1
 """The largest power of two that is a signed byte with either sign."""
 
 
-def power_sums(x, w, bias, y):
+def power_sums(x, w, bias, y, run):
     """Return one or two `Sums` for weights w [k, n] that are powers of two with a sign, or 0; None if words are too wide.
 
-    `x` and `y` are ranges (low, high); `bias` int64 [n].
+    `x` and `y` are ranges (low, high); `bias` int64 [n]; `run` is that of an `Int8Product`.
     """
-    found = dense_sums(x, w, bias, y)
+    found = dense_sums(x, w, bias, y, w, run)
     if found is not None:
         return found
     small = np.where(np.abs(w) <= LARGEST, w, 0)
@@ -32,19 +32,21 @@ def power_sums(x, w, bias, y):
         return None
     places = np.zeros(w.shape[1], np.int64), np.full(w.shape[1], PLACES)
     return [
-        Sums(Int8Product([Part(kind)], small, bias), places[0]),
-        Sums(Int8Product([Part(kind)], large), places[1]),
+        Sums(Int8Product([Part(kind)], small, bias, run), places[0]),
+        Sums(Int8Product([Part(kind)], large, None, run), places[1]),
     ]
 
 
 def prepared_matmul(inputs, outputs, attributes, after):
     """Return a `run` of a matrix product, or None if some word is too wide."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
-    return int8_matmul.prepared(inputs, y, lambda w, bias, _: power_sums(x, w, bias, y), after)
+    return int8_matmul.prepared(inputs, y, lambda w, bias, probe, run: power_sums(x, w, bias, y, run), after)
 
 
 def prepared_conv2d(inputs, outputs, attributes, after):
     """Return a `run` of a convolution; with `after` None if there is no int8 product of it."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
-    run = int8_windows.prepared(inputs, y, attributes, lambda w, bias, _: power_sums(x, w, bias, y), after)
+    run = int8_windows.prepared(
+        inputs, y, attributes, lambda w, bias, part, run: power_sums(x, w, bias, y, run), after
+    )
     return run if run or after else line_windows.prepared(inputs, outputs, attributes, mf=False)

@@ -70,14 +70,14 @@ def block(typing, minimum, like, a, depth, b, start, c, width, size, steps, rest
 
 def _rows(minimum):
     @kernel
-    def fill_rows(a, panels, start, size, c):
+    def fill_rows(left, stride, panels, start, size, c, count):
         _, depth, lanes = panels.shape
-        left, right, first, sums = address(a), address(panels), address(start), address(c)
-        row_bytes, panel_bytes, width = a.shape[1] * a.itemsize, depth * BYTES, c.shape[1] * 4
-        for i in range(0, c.shape[0], ROWS):
+        right, first, sums = address(panels), address(start), address(c)
+        panel_bytes, width = depth * BYTES, c.shape[1] * 4
+        for i in range(0, count, ROWS):
             for p in range(panels.shape[0]):
                 block(
-                    minimum, a, left + i * row_bytes, row_bytes, right + p * panel_bytes, first + 4 * p * lanes,
+                    minimum, panels, left + i * stride, stride, right + p * panel_bytes, first + 4 * p * lanes,
                     sums + i * width + 4 * p * lanes, width, size, depth // size, depth % size,
                 )  # fmt: skip
 
@@ -85,20 +85,20 @@ def _rows(minimum):
 
 
 adder_rows, doubled_min_rows = _rows(0), _rows(1)
-"""Fill c int32 [rows, columns] from a [rows, depth] and panels [columns / lanes, depth, lanes], with `start` for each column.
+"""Fill `count` rows, or up to 3 more, of c int32 [rows, columns] from panels [columns / lanes, depth, lanes] and rows.
 
-`size` terms are added in their own word; rows are a multiple of `ROWS`.
+Row i of the left operands lies at left + i * stride. `start` is added to each column, `size` terms in their own word.
 """
 
 
 @kernel
-def fill_sums(a, panels, start, size, minimum, columns, c):
-    """Fill c with the sums of one of the terms, and with 0 from `columns` on; `start` is doubled where it is the minimum."""
+def fill_sums(left, stride, panels, start, size, minimum, columns, c, count):
+    """Do it for one of the terms, with 0 from `columns` on; `start` is doubled where it is the minimum."""
     if minimum:
-        doubled_min_rows(a, panels, start, size, c)
+        doubled_min_rows(left, stride, panels, start, size, c, count)
     else:
-        adder_rows(a, panels, start, size, c)
-    for i in range(c.shape[0]):
+        adder_rows(left, stride, panels, start, size, c, count)
+    for i in range(count):
         line = piece(c, i * c.shape[1], columns)
         rest = piece(c, i * c.shape[1] + columns, c.shape[1] - columns)
         if minimum:

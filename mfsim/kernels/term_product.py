@@ -10,9 +10,10 @@ import math
 import numpy as np
 
 from mfsim.kernels import int8_matmul, int8_product, int8_windows
-from mfsim.kernels.emit import piece
+from mfsim.kernels.emit import address, piece
+from mfsim.kernels.int8_levels import Terms
 from mfsim.kernels.int8_parts import Sums
-from mfsim.kernels.int8_product import Int8Product, Layout, Part, aligned, fill, scratch, up
+from mfsim.kernels.int8_product import Int8Product, Layout, Part, aligned, scratch, up
 from mfsim.kernels.int8_take import VALUE, take
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.term_block import BYTES, ROWS, fill_sums
@@ -44,7 +45,7 @@ def batched(x, w, shifts, size, minimum, a, panels, start, c, y):
             for row in range(count):
                 source = piece(x, ((g * rows + i) + row) * depth, depth)
                 take(source, piece(a, row * depth, depth), VALUE, 0, shifts[0], 0)
-            fill_sums(a, panels, start, size, minimum, columns, c)
+            fill_sums(address(a), depth * a.itemsize, panels, start, size, minimum, columns, c, count)
             for row in range(count):
                 source, target = piece(c, row * width, columns), piece(y, ((g * rows + i) + row) * columns, columns)
                 for n in range(columns):
@@ -52,37 +53,21 @@ def batched(x, w, shifts, size, minimum, a, panels, start, c, y):
 
 
 class TermProduct(Int8Product):
-    """The sums of one of the terms with its weights packed; the same on every level.
-
-    Attributes
-    ----------
-    minimum : 1 if the term is the minimum, else 0.
-    size : how many terms are added in their own word.
-    """
+    """The sums of one of the terms with its weights packed; the same on every level. The operands of a row lie together."""
 
     def __init__(self, minimum, word, size, places, w, start) -> None:
         lanes = BYTES // np.dtype(word).itemsize
-        self.minimum, self.size = minimum, size
         self.layout = Layout(word, 1, 1, ROWS, lanes)
-        self.parts, self.places, self.flips = [Part("ss", places=places)], [0], [0]
+        self.parts, self.flips = [Part("ss", places=places)], [0]
         self.depth, self.columns = w.shape
-        self.width = up(self.columns, lanes)
-        each = self.width * 4 + self.depth * np.dtype(word).itemsize
-        self.chunk = up(max(1, int8_product.CACHE // each), ROWS)
+        self.run, self.width = self.depth, up(self.columns, lanes)
+        self.steps = Terms(minimum, size, self.columns)
         self.panels = aligned((self.width // lanes, self.depth, lanes), word)
         self.panels[...] = 0
         pack(np.ascontiguousarray(w), 0, self.columns, 0, self.panels)
         self.start = aligned((self.width,), np.int32)
         self.start[...] = 0
         self.start[: self.columns] = start << minimum
-
-    def fill(self, x, a):
-        """Fill the rows `a` [at least m, depth] with x [m, k], shifted."""
-        fill(x, a, 0, VALUE, 0, self.parts[0].places, 0)
-
-    def rows(self, a, c):
-        """Fill c int32 [rows, width] from filled rows; the number of rows is a multiple of `layout.rows`."""
-        fill_sums(a, self.panels, self.start, self.size, self.minimum, self.columns, c)
 
 
 def words(minimum, x, w, length, start):
@@ -125,14 +110,14 @@ def prepared_matmul(minimum, inputs, outputs, attributes, after):
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
     if inputs[1].codes is None:
         return None if after else prepared_batched(minimum, inputs, attributes)
-    return int8_matmul.prepared(inputs, y, lambda w, bias, _: term_sums(minimum, x, w, bias, attributes), after)
+    return int8_matmul.prepared(inputs, y, lambda w, bias, probe, run: term_sums(minimum, x, w, bias, attributes), after)
 
 
 def prepared_conv2d(minimum, inputs, outputs, attributes, after):
     """Return a `run` of a convolution with the term, or None if some word is too wide or groups are small."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
     return int8_windows.prepared(
-        inputs, y, attributes, lambda w, bias, _: term_sums(minimum, x, w, bias, attributes), after
+        inputs, y, attributes, lambda w, bias, part, run: term_sums(minimum, x, w, bias, attributes), after, direct=False
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from mfsim import ops
 from mfsim.kernels import host
-from mfsim.kernels.fits import Fit, requantizing
+from mfsim.kernels.fits import Fit, Pooling, requantizing
 from mfsim.kernels.operands import Operand
 from mfsim.program import Node, Program, Tensor
 
@@ -59,27 +60,58 @@ def form_of(
     return run
 
 
-def fast_form(program: Program, node: Node, fitting: Node | None = None, rectified: bool = False) -> Run | None:
+@dataclass(frozen=True)
+class Ending:
+    """What is done to the sums of a product.
+
+    Attributes
+    ----------
+    fitting : a requantize or an accumulator.
+    rectified : whether ReLU comes before it.
+    pool : the windows of a convolution that are joined before both, or None.
+    pool_rectified : whether ReLU comes before those.
+    """
+
+    fitting: Node
+    rectified: bool = False
+    pool: Node | None = None
+    pool_rectified: bool = False
+
+
+def fast_form(program: Program, node: Node, ending: Ending | None = None) -> Run | None:
     """Return the fast form of a node, or None if there is none; see `form_of`.
 
-    With `fitting`, a requantize or an accumulator, its sums are fitted as that does, after a ReLU if `rectified`. Forms
-    are kept as long as their node lives: programs that were edited share the nodes that no edit reached.
+    With `ending`, its sums are fitted as that says. Forms are kept as long as their node lives: programs that were edited
+    share the nodes that no edit reached.
     """
     inputs, outputs = program.inputs_of(node), program.outputs_of(node)
-    made_of = (*inputs, *outputs, fitting, rectified, host.best(host.LEVELS))
-    known = _KEPT.setdefault(node, {}).get(fitting is None)
+    done = (ending.fitting, ending.rectified, ending.pool, ending.pool_rectified) if ending else ()
+    made_of = (*inputs, *outputs, *done, host.best(host.LEVELS))
+    known = _KEPT.setdefault(node, {}).get(ending is None)
     if known is not None and len(known[0]) == len(made_of) and all(map(operator.is_, known[0], made_of)):
         return known[1]
     operands, results = ([operand_of(tensor) for tensor in tensors] for tensors in (inputs, outputs))
     run: Run | None
-    if fitting is None:
+    if ending is None:
         run = form_of(node.op, operands, results, node.attributes)
     else:
-        attributes = {**fitting.attributes, **(ACCUMULATOR if fitting.op == "accumulator" else {})}
-        fit = requantizing(results[0].low, results[0].high, attributes, rectified)
+        fit = _fit(program, results[0], ending)
         run = None if fit is None else form_of(node.op, operands, results, node.attributes, fit)
-    _KEPT[node][fitting is None] = made_of, run
+    _KEPT[node][ending is None] = made_of, run
     return run
+
+
+def _fit(program: Program, sums: Operand, ending: Ending) -> Fit | None:
+    """Return what `ending` does to the sums, or None if no word holds it."""
+    fitting, pool = ending.fitting, ending.pool
+    if pool is not None:
+        sums = operand_of(program.tensors[pool.outputs[0]])
+    attributes = {**fitting.attributes, **(ACCUMULATOR if fitting.op == "accumulator" else {})}
+    fit = requantizing(sums.low, sums.high, attributes, ending.rectified)
+    if fit is None or pool is None:
+        return fit
+    windows = Pooling(*pool.attributes["kernel"], int(pool.op == "max_pool2d"))
+    return fit._replace(pool=windows._replace(floor=0) if ending.pool_rectified else windows)
 
 
 def plain_form(op: str) -> Run:

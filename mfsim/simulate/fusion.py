@@ -1,8 +1,8 @@
 """Products that fit their sums into the word of the requantize behind them.
 
-Between the two there may be a ReLU and, where one rule holds for all channels, what moves codes: rounding does
-not mind in which order codes lie, so that narrow codes are moved instead of sums. None of the tensors
-between may be seen or read by another.
+Between the two there may be a ReLU, behind a convolution windows that are joined and, where one rule holds for all
+channels, what moves codes: rounding does not mind in which order codes lie, so that narrow codes are moved instead of
+sums. None of the tensors between may be seen or read by another.
 """
 
 from __future__ import annotations
@@ -14,16 +14,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from mfsim.program import Node, Program
-from mfsim.simulate.forms import FITTING, Run, fast_form
+from mfsim.simulate.forms import FITTING, Ending, Run, fast_form
 
 MOVERS = frozenset({"transpose"})
+POOLS = frozenset({"max_pool2d", "sum_pool2d"})
 
 
 @dataclass(frozen=True)
 class Chain:
-    """What follows a product: `fitting`, whose `result` its step fills, through `movers`; `nodes` are all of them."""
+    """What follows a product: `fitting`, whose `result` its step fills, through `movers`; `nodes` are all of them.
+
+    The step writes codes in the shape of the tensor `sums`.
+    """
 
     run: Run
+    sums: str
     fitting: Node
     movers: tuple[Node, ...]
     nodes: tuple[Node, ...]
@@ -57,7 +62,9 @@ def chains(
 def _chain(
     program: Program, product: Node, readers: Mapping[str, Sequence[Node]], shown: Mapping[str, Sequence[str]]
 ) -> Chain | None:
-    name, rectified = product.outputs[0], False
+    name = sums = product.outputs[0]
+    pool: Node | None = None
+    before, rectified = False, False
     movers: list[Node] = []
     passed: list[Node] = []
     while not shown.get(name) and len(readers.get(name, ())) == 1:
@@ -67,20 +74,34 @@ def _chain(
             rectified = True
         elif reader.op in MOVERS:
             movers.append(reader)
+        elif reader.op in POOLS and _joins(product, reader) and not (pool or movers):
+            pool, sums = reader, reader.outputs[0]
+            before, rectified = rectified, False
         elif reader.op in ("requantize", "accumulator"):
             axis: Any = reader.attributes.get("axis", -1)
-            if axis >= 0 and (movers or not _on_channels(program, product, reader, axis)):
+            if axis >= 0 and (movers or not _on_channels(program, product, sums, reader, axis)):
                 return None
-            run = fast_form(program, product, reader, rectified)
-            return None if run is None else Chain(run, reader, tuple(movers), tuple(passed))
+            run = fast_form(program, product, Ending(reader, rectified, pool, before))
+            return None if run is None else Chain(run, sums, reader, tuple(movers), tuple(passed))
         else:
             return None
         name = reader.outputs[0]
     return None
 
 
-def _on_channels(program: Program, product: Node, reader: Node, axis: int) -> bool:
-    """Whether the channels of `reader`, which sees the sums in its own shape, are those of the product."""
-    sums, seen = program.tensors[product.outputs[0]].shape, program.tensors[reader.inputs[0]].shape
+def _joins(product: Node, pool: Node) -> bool:
+    """Whether a product can join the windows of `pool`: those of a convolution that do not overlap, and no padding."""
+    attributes: Mapping[str, Any] = pool.attributes
+    return (
+        product.op.endswith("conv2d")
+        and attributes["strides"] == attributes["kernel"]
+        and not any(attributes["pads"])
+        and all(step == 1 for step in attributes.get("dilations", ()))
+    )
+
+
+def _on_channels(program: Program, product: Node, name: str, reader: Node, axis: int) -> bool:
+    """Whether the channels of `reader`, which sees the sums `name` in its own shape, are those of the product."""
+    sums, seen = program.tensors[name].shape, program.tensors[reader.inputs[0]].shape
     channel = 1 if product.op.endswith("conv2d") else len(sums) - 1
     return (sums[channel], math.prod(sums[channel + 1 :])) == (seen[axis], math.prod(seen[axis + 1 :]))

@@ -144,7 +144,7 @@ class Plan:
         def narrow(name: str) -> Operand:
             return target._replace(shape=self.program.tensors[name].shape[1:])
 
-        ends = [node.outputs[0], *(mover.outputs[0] for mover in chain.movers)]
+        ends = [chain.sums, *(mover.outputs[0] for mover in chain.movers)]
         buffers = [*ends[:-1], chain.result]
         self._add_step(chain.run, node, node.inputs, {buffers[0]: narrow(ends[0])}, chain.fitting)
         for mover, source, end, buffer in zip(chain.movers, buffers[:-1], ends[1:], buffers[1:], strict=True):

@@ -1,0 +1,125 @@
+"""Int8 products with what becomes of their sums, ready to run on rows of left operands that lie in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mfsim.kernels.fits import NOTHING, fitted
+from mfsim.kernels.int8_product import scratch, up
+from mfsim.kernels.row_products import Geometry, Product, Rules, Target, row_products
+
+CACHE = 1 << 18
+"""Bytes of sums that are worked on at a time."""
+TILE = 512
+"""Rules of the columns are repeated for about as many codes, as long loops are quicker."""
+
+
+class RowProducts:
+    """One or two products of the same rows.
+
+    Parameters
+    ----------
+    sums : one or two `Sums`
+    after : the `Fit` of the sums, with one rule or one for each of `of`, or None
+    y : the range (low, high) of the sums
+    columns : slice, which of all outputs these are
+    of : all outputs
+    """
+
+    def __init__(self, sums, after, y, columns, of) -> None:
+        self.products = [each.product for each in sums]
+        first = self.products[0]
+        self.layout, self.width, self.first = first.layout, first.width, columns.start
+        self.outputs = first.columns
+        self.of, self.events = of, after is not None and after.events
+        fit: Any = after or fitted(y[0], y[1], [NOTHING], y)
+        self.word = fit.word
+        self.pool = fit.pool._replace(floor=max(fit.pool.floor, int(np.iinfo(fit.word).min)))
+        tile = max(1, TILE // self.width)
+        self.shifts = np.zeros((0, 0), self.word)
+        if len(sums) > 1:
+            shifts = np.zeros((2, self.width), self.word)
+            shifts[:, : self.outputs] = [each.shifts for each in sums]
+            self.shifts = np.tile(shifts, tile)
+        rules = fit.rules
+        if rules.shape[1] > 1:
+            padded = np.zeros((len(rules), self.width), rules.dtype)
+            padded[:, : self.outputs] = rules[:, columns]
+            # A column that fills the product up is 0 whatever is done to it, and so no misfit.
+            rules = np.tile(padded, tile)
+        self.rules = Rules(np.ascontiguousarray(rules), fit.word(fit.lo), fit.word(fit.hi), fit.kept, int(fit.plain))
+
+        self.takes = list(dict.fromkeys(take for product in self.products for take in product.takes()))
+        self.tables = [
+            ([self.takes.index(take) for take in product.takes()], product.inside()) for product in self.products
+        ]
+
+    def __call__(self, addresses, rows, y, turned, safe=2**62) -> int:
+        """Fill y and return the misfits.
+
+        Parameters
+        ----------
+        addresses : int64 [1 or 2, takes, runs], where the runs of the first row lie of what `takes` says; the second time
+            for lines from `safe` on, as if all lines lay there
+        rows : (images, lines, columns, pitch, above, stride) of a `Geometry`
+        y : [rows, outputs], or [images, `of`, H, W] if `turned`
+        """
+        images, lines, columns, pitch, above, stride = rows
+        pool = self.pool
+        lines = lines // pool.rows * pool.rows
+        most = max(1, CACHE // (4 * self.width * len(self.products)))
+        if lines * pitch <= most:
+            some_images, some_lines = max(1, min(most // (above * pitch), images)), lines
+        else:
+            some_images, some_lines = 1, max(pool.rows, most // pitch // pool.rows * pool.rows)
+            if pitch == columns == 1:
+                some_lines = max(some_lines // 96 * 96, min(96, lines))
+        count = ((some_images - 1) * above + some_lines - 1) * pitch + columns
+        sums = [
+            scratch.get(f"sums {number}", (up(count, self.layout.rows), self.width), np.int32)
+            for number in range(len(self.products))
+        ]
+        products = [
+            Product(
+                each.steps,
+                (addresses[:, takes, :, None] + inside).reshape(len(addresses), -1),
+                each.panels,
+                each.start,
+            )
+            for each, (takes, inside) in zip(self.products, self.tables, strict=True)
+        ]
+        made = some_images * (some_lines // pool.rows) * (columns // pool.columns)
+        waiting = made if turned or self.outputs != self.width else 0
+        return row_products(
+            products[0], products[-1],
+            Geometry(images, lines, columns, pitch, above, some_images, some_lines, stride, safe),
+            pool, self.shifts, self.rules,
+            Target(int(turned), self.of, self.first, self.outputs),
+            sums[0], sums[-1],
+            scratch.get("totals", (sums[0].size if self.shifts.size else 0,), self.word),
+            scratch.get("line", (columns * self.width,), self.word),
+            scratch.get("codes", (waiting * self.width,), y.dtype), y.reshape(-1),
+        )  # fmt: skip
+
+
+def batches(samples, size):
+    """Yield (first, end) of some samples at a time, of `size` bytes each, that stay in the cache."""
+    step = max(1, 4 * CACHE // max(size, 1))
+    for first in range(0, samples, step):
+        yield first, min(first + step, samples)
+
+
+def left_operands(name, places, stride, layout):
+    """Return a buffer for `places` rows of left operands, `stride` of them from row to row.
+
+    Behind the last row is what may be read of it to fill a block and a step up; whatever lies there is multiplied with 0
+    or makes sums that nobody reads.
+    """
+    return scratch.get(name, ((places + layout.rows) * stride + layout.step,), layout.word)
+
+
+def address_of(array):
+    """Return where an array begins."""
+    return array.__array_interface__["data"][0]

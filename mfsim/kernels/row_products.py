@@ -1,0 +1,253 @@
+"""Products of rows, made some rows at a time, pooled, fitted into their word and written, while they lie in the cache.
+
+The rows may be those of a matrix, or all the windows of an image: then each place of the image is the corner of a
+window, and what lies between two lines of the output is computed and left out. One call does it all, so that threads
+do not wait for each other in Python.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+
+from mfsim.kernels.emit import inner, piece
+from mfsim.kernels.fits import fit_one
+from mfsim.kernels.int8_levels import multiply
+from mfsim.kernels.jit import kernel
+from mfsim.kernels.moves import copy, turn_plane
+from mfsim.kernels.vector import emitted, load, store
+from mfsim.kernels.words import add, up
+
+LANES = 16
+"""Sums that are pooled at a time; the columns of all products are a multiple of it."""
+
+
+class Product(NamedTuple):
+    """An int8 product with the table [1 or 2, steps] of its left operands (see `mfsim.kernels.int8_levels.multiply`).
+
+    The second table, which is that of lines from `Geometry.safe` on, says where copies of these lie.
+    """
+
+    level: Any
+    table: np.ndarray
+    panels: np.ndarray
+    start: np.ndarray
+
+
+class Geometry(NamedTuple):
+    """Which rows there are: `images` of `lines` of `columns`, `pitch` rows from line to line, `above` lines from image to image.
+
+    `some_images` of `some_lines` are worked on at a time: all lines, or those of one image. `stride` bytes lie between two
+    rows of left operands. Those of the lines from `safe` on have a table of their own, as what lies behind them must not
+    be read.
+    """
+
+    images: int
+    lines: int
+    columns: int
+    pitch: int
+    above: int
+    some_images: int
+    some_lines: int
+    stride: int
+    safe: int
+
+
+class Rules(NamedTuple):
+    """A `Fit` as the kernel takes it: `rules` [6, 1] or [6, some rows * width], `lo` and `hi` of its word."""
+
+    rules: np.ndarray
+    lo: Any
+    hi: Any
+    kept: int
+    plain: int
+
+
+class Target(NamedTuple):
+    """Where codes go: into channels `first` onwards of [n, outputs, H, W] if `turned`, else into rows; `columns` of each row."""
+
+    turned: int
+    outputs: int
+    first: int
+    columns: int
+
+
+@emitted
+def pool(typing, sums, at, floor, line, place, greatest, begun):
+    """Join 16 of `sums` from place `at` on, not below `floor`, with line[place ...], or put them there if none has `begun`.
+
+    The last two arguments are constants.
+    """
+    greatest_, begun_ = greatest.literal_value, begun.literal_value
+
+    def generate(context, builder, signature, arguments):
+        pointers = [context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 3)]
+        value = load(builder, pointers[0], arguments[1], LANES)
+        element = pointers[1].type.pointee
+        if element.width > value.type.element.width:
+            value = builder.sext(value, ir.VectorType(element, LANES))
+        least = builder.trunc(arguments[2], element) if element.width < 64 else arguments[2]
+        vector = ir.Constant(value.type, ir.Undefined)
+        vector = builder.insert_element(vector, least, ir.IntType(32)(0))
+        vector = builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(ir.IntType(32), LANES), None))
+        value = builder.select(builder.icmp_signed(">", value, vector), value, vector)
+        if begun_:
+            others = load(builder, pointers[1], arguments[4], LANES)
+            if greatest_:
+                value = builder.select(builder.icmp_signed(">", value, others), value, others)
+            else:
+                value = builder.add(value, others)
+        store(builder, value, pointers[1], arguments[4])
+        return context.get_dummy_value()
+
+    return types.void(sums, types.intp, types.int64, line, types.intp, greatest, begun), generate
+
+
+@kernel
+def pool_line(sums, width, first, pitch, pooling, columns, line):
+    """Fill line [columns * width] with windows of the lines of `sums` [rows, width] from row `first` on."""
+    for x in range(columns):
+        for n in range(0, width, LANES):
+            place = x * width + n
+            for i in range(pooling.rows):
+                for j in range(pooling.columns):
+                    at = (first + i * pitch + x * pooling.columns + j) * width + n
+                    if i + j == 0:
+                        pool(sums, at, pooling.floor, line, place, 0, 0)
+                    elif pooling.greatest:
+                        pool(sums, at, pooling.floor, line, place, 1, 1)
+                    else:
+                        pool(sums, at, pooling.floor, line, place, 0, 1)
+
+
+@kernel
+def fit(source, source_at, size, fitting, target, target_at):
+    """Fit `size` sums from a flat place of `source` into `target`; they begin with column 0. Return the misfits."""
+    rules, kept, low, high = fitting.rules, fitting.kept, fitting.lo, fitting.hi
+    tile, events = rules.shape[1], 0
+    if tile == 1 and fitting.plain:
+        sums, out, found = piece(source, source_at, size), piece(target, target_at, size), rules.dtype.type(0)
+        left, places, added, odd, below, floor = (
+            rules[0, 0], rules[1, 0], rules[2, 0], rules[3, 0], rules[4, 0], rules[5, 0],
+        )  # fmt: skip
+        for k in range(size):
+            code, kept_code = fit_one(
+                True, rules.dtype.type(sums[k]), left, places, added, odd, below, floor, low, high, kept
+            )
+            found = add(found, rules.dtype.type(code != kept_code))
+            out[k] = kept_code
+        return np.int64(found)
+    whole = size if tile == 1 else tile
+    for at in range(0, size, whole):
+        count = min(whole, size - at)
+        sums, out = piece(source, source_at + at, count), piece(target, target_at + at, count)
+        found = rules.dtype.type(0)
+        if tile == 1:
+            left, places, added, odd, below, floor = (
+                rules[0, 0], rules[1, 0], rules[2, 0], rules[3, 0], rules[4, 0], rules[5, 0],
+            )  # fmt: skip
+            for k in range(count):
+                code, kept_code = fit_one(
+                    False, rules.dtype.type(sums[k]), left, places, added, odd, below, floor, low, high, kept
+                )
+                found = add(found, rules.dtype.type(code != kept_code))
+                out[k] = kept_code
+        elif fitting.plain:
+            lefts, places_, addeds, odds, belows, floors = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
+            for k in range(count):
+                code, kept_code = fit_one(
+                    True, rules.dtype.type(sums[k]), lefts[k], places_[k], addeds[k], odds[k], belows[k], floors[k],
+                    low, high, kept,
+                )  # fmt: skip
+                found = add(found, rules.dtype.type(code != kept_code))
+                out[k] = kept_code
+        else:
+            lefts, places_, addeds, odds, belows, floors = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
+            for k in range(count):
+                code, kept_code = fit_one(
+                    False, rules.dtype.type(sums[k]), lefts[k], places_[k], addeds[k], odds[k], belows[k], floors[k],
+                    low, high, kept,
+                )  # fmt: skip
+                found = add(found, rules.dtype.type(code != kept_code))
+                out[k] = kept_code
+        events += found
+    return events
+
+
+@kernel
+def add_shifted(c, d, size, shifts, totals):
+    """Fill `totals` with `size` sums of two products, shifted to the left and added."""
+    word, tile = totals.dtype.type, shifts.shape[1]
+    for first in range(0, size, tile):
+        count = min(tile, size - first)
+        left, right, total = piece(c, first, count), piece(d, first, count), piece(totals, first, count)
+        for k in range(count):
+            total[k] = add(up(word(left[k]), shifts[0, k]), up(word(right[k]), shifts[1, k]))
+
+
+@kernel
+def row_products(first, second, geometry, pooling, shifts, fitting, target, c, d, totals, line, codes, y):
+    """Fill y with the products of all rows, pooled and fitted; return how many codes did not fit.
+
+    Parameters
+    ----------
+    first, second : `Product`, with absolute addresses in its table; the second is not looked at where `shifts` is empty
+    shifts : [2, some rows * width], by which the sums of both are shifted before they are added, or [0, 0]
+    c, d : int32 [rows, width], rows for what is worked on at a time, as many as the level makes
+    totals : of the word of the fit, flat, as many as c if there are two products
+    line : of the word of the fit, [columns of a line * width] if sums are pooled
+    codes : of the type of y, flat, where fitted codes of some rows wait to be turned or cut
+    """
+    width = c.shape[1]
+    lines, columns = geometry.lines // pooling.rows, geometry.columns // pooling.columns
+    turned, two, pooled = target.turned == 1, shifts.size > 0, pooling.rows * pooling.columns > 1
+    straight = not turned and target.columns == width
+    out = y if straight else codes
+    events = 0
+    for n in range(0, geometry.images, geometry.some_images):
+        images = min(geometry.some_images, geometry.images - n)
+        i = 0
+        while i < lines * pooling.rows:
+            copied = 1 if i >= geometry.safe else 0
+            end = lines * pooling.rows if copied else min(geometry.safe, lines * pooling.rows)
+            some = min(geometry.some_lines, end - i)
+            left = ((n * geometry.above + i) * geometry.pitch) * geometry.stride
+            count = ((images - 1) * geometry.above + some - 1) * geometry.pitch + geometry.columns
+            multiply(first.level, left, geometry.stride, inner(first.table, copied), first.panels, first.start, c, count)
+            if two:
+                table = inner(second.table, copied)
+                multiply(second.level, left, geometry.stride, table, second.panels, second.start, d, count)
+                add_shifted(c, d, count * width, shifts, totals)
+            made = some // pooling.rows
+            rows = (n * lines + i // pooling.rows) * columns
+            at = rows * width if straight else 0
+            # Rows without a gap are one long line.
+            whole = not pooled and geometry.pitch == geometry.columns and images * made * columns == count
+            size = count * width if whole else columns * width
+            for k in range(1 if whole else images * made):
+                row = (k // made * geometry.above + k % made * pooling.rows) * geometry.pitch
+                place, words = row * width, totals
+                if pooled:
+                    if two:
+                        pool_line(totals, width, row, geometry.pitch, pooling, columns, line)
+                    else:
+                        pool_line(c, width, row, geometry.pitch, pooling, columns, line)
+                    place, words = 0, line
+                if pooled or two:
+                    events += fit(words, place, size, fitting, out, at + k * size)
+                else:
+                    events += fit(c, place, size, fitting, out, at + k * size)
+            if turned:
+                plane, size = lines * columns, made * columns
+                for image in range(images):
+                    channel = (n + image) * target.outputs + target.first
+                    place = channel * plane + i // pooling.rows * columns
+                    turn_plane(codes, image * size * width, width, y, place, plane, size, target.columns)
+            elif not straight:
+                for row in range(images * made * columns):
+                    copy(codes, row * width, y, (rows + row) * target.columns, target.columns)
+            i += some
+    return events
