@@ -12,8 +12,10 @@ import numpy as np
 import torch
 
 from benchmarks.rows import medians
-from mfsim.kernels.int8_parts import mf_sums
-from mfsim.kernels.int8_product import Int8Product, Part, aligned, up
+from mfsim.kernels.int8_matmul import matrix
+from mfsim.kernels.int8_parts import dense_sums, mf_sums
+from mfsim.kernels.int8_product import aligned
+from mfsim.kernels.int8_rows import RowProducts
 
 SHAPES = ((4096, 192, 768), (512, 512, 512))
 PIECE = 32
@@ -28,15 +30,15 @@ def operands(rows: int, length: int, columns: int) -> tuple[np.ndarray, np.ndarr
     return x, w
 
 
-def products(x: np.ndarray, w: np.ndarray) -> dict[str, Int8Product]:
-    """Return the dense and the multiplication-free products of w, packed."""
-    found = {"dense": Int8Product([Part("ss")], w)}
+def products(x: np.ndarray, w: np.ndarray) -> dict[str, RowProducts]:
+    """Return the dense and the multiplication-free products of w, packed; their sums stay as they are."""
+    byte, limit, none = (-128, 127), 2**31 - 1, np.zeros(w.shape[1], np.int64)
+    found = {"dense": dense_sums(byte, w, none, (-limit, limit), len(w))}
     for form in ("ef", "abs"):
         attributes = {"form": form, "sign_zero": 0, "shift_x": (0,), "shift_w": (0,)}
-        limit = 2**31 - 1
-        (sums,) = mf_sums((-128, 127), w, np.zeros(w.shape[1], np.int64), (-limit, limit), attributes)
-        found[f"mf {form}"] = sums.product
-    return found
+        found[f"mf {form}"] = mf_sums(byte, w, none, (-limit, limit), attributes, len(w))
+    every = slice(0, w.shape[1])
+    return {name: RowProducts(sums, None, (-limit, limit), every, every.stop) for name, sums in found.items()}
 
 
 def timed(rows: int, length: int, columns: int) -> dict[str, float]:
@@ -46,9 +48,9 @@ def timed(rows: int, length: int, columns: int) -> dict[str, float]:
     target = torch.zeros(rows, columns, dtype=torch.int32)
     runs = {"torch": lambda: torch._int_mm(left, right, out=target)}
     for name, product in products(x, w).items():
-        out = aligned((up(rows, product.layout.rows), product.width), np.int32)
+        out = aligned((rows, columns), np.int32)
         out[...] = 0
-        runs[name] = lambda product=product, out=out: product(x, out)
+        runs[name] = lambda product=product, out=out: matrix(product, x, out)
     return medians(runs)
 
 
@@ -58,14 +60,14 @@ def broadcast() -> dict[str, float]:
     product = products(x, w)["mf abs"]
     left, right = (torch.from_numpy(a).float() for a in (x, w))
     signs, sizes = right.sign(), right.abs()
-    out = aligned((up(512, product.layout.rows), product.width), np.int32)
+    out = aligned((512, 512), np.int32)
 
     def by_broadcasting() -> None:
         for first in range(0, 512, PIECE):
             rows = left[first : first + PIECE, :, None]
             (rows.sign() * sizes + rows.abs() * signs).sum(1)
 
-    return medians({"mf": lambda: product(x, out), "broadcast": by_broadcasting}, rounds=5)
+    return medians({"mf": lambda: matrix(product, x, out), "broadcast": by_broadcasting}, rounds=5)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ def prepare(inputs, outputs, attributes, after=None):
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
 
     def sums_of(w, bias, part, run):
-        return dense_sums(x, w, bias, y, w, run)
+        return dense_sums(x, w, bias, y, run)
 
     run = prepared(inputs, y, attributes, sums_of, after)
     return run if run or after else line_windows.prepared(inputs, outputs, attributes, mf=False)

@@ -12,4 +12,4 @@ FORMS = tuple(LAYOUTS)
 def prepare(inputs, outputs, attributes, after=None):
     """Return a `run`, or None if some word is wider than 8 bits; `after` is the `Fit` of the sums."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
-    return prepared(inputs, y, lambda w, bias, probe, run: dense_sums(x, w, bias, y, probe, run), after)
+    return prepared(inputs, y, lambda w, bias, probe, run: dense_sums(x, w, bias, y, run, probe), after)

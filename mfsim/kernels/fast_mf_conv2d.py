@@ -17,7 +17,7 @@ def prepare(inputs, outputs, attributes, after=None):
 
     def sums_of(w, bias, part, run):
         shifts = {name: attributes[name][part] if len(attributes[name]) > 1 else attributes[name] for name in SHIFTS}
-        return mf_sums(x, w, bias, y, attributes | shifts, w, run)
+        return mf_sums(x, w, bias, y, attributes | shifts, run)
 
     run = prepared(inputs, y, attributes, sums_of, after)
     return run if run or after else line_windows.prepared(inputs, outputs, attributes, mf=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.kernels import int8_batched
+from mfsim.kernels.int8_product import up
 from mfsim.kernels.int8_rows import RowProducts, address_of, batches, left_operands
 from mfsim.kernels.int8_take import VALUE, take
 
@@ -38,22 +39,22 @@ def matrix(products, x, y):
     """Fill y [m, n] from x [m, k], in C order; return the misfits."""
     layout, (rows, length), takes = products.layout, x.shape, products.takes
     size = np.dtype(layout.word).itemsize
-    # Bytes are read where they lie, but for the last rows: what is behind them may not be read.
-    tail = layout.rows + -(-layout.step // length)
-    as_it_lies = x.dtype.itemsize == size == 1 and rows > 2 * tail
+    # Bytes are read where they lie, but for the last rows if a block or a step would read what is behind them.
+    whole = (rows + 1 - -(-up(length, layout.step) // length)) // layout.rows * layout.rows
+    as_it_lies = x.dtype.itemsize == size == 1 and whole > 0
     copied = [number for number, what in enumerate(takes) if not (as_it_lies and what[0] == VALUE and not any(what[2:]))]
     events = 0
     for first, end in batches(rows, length * size * len(copied)):
-        count = end - first
-        addresses, safe = np.zeros((1, len(takes), 1), np.int64), 2**62
+        count, safe = end - first, 2**62
+        addresses = np.zeros((1, len(takes), 1), np.int64)
         if len(copied) < len(takes):
-            addresses, safe = np.zeros((2, len(takes), 1), np.int64), max(0, count - tail)
+            safe = max(0, min(whole - first, count))
+            addresses = np.full((2, len(takes), 1), address_of(x) + first * length)
         for number, what in enumerate(takes):
             begin = 0 if number in copied else safe
-            operands = left_operands(f"left operands {number}", count - begin, length, layout)
-            take(x[first + begin : end].reshape(-1), operands, *what)
-            addresses[:, number] = address_of(operands) - begin * length * size
-            if begin:
-                addresses[0, number] = address_of(x) + first * length
+            if begin < count:
+                operands = left_operands(f"left operands {number}", count - begin, length, layout)
+                take(x[first + begin : end].reshape(-1), operands, *what)
+                addresses[1 if begin else slice(None), number] = address_of(operands) - begin * length * size
         events += products(addresses, (1, count, 1, 1, count, length * size), y[first:end], False, safe)
     return events

@@ -41,23 +41,24 @@ def _extent(codes):
     return (int(codes.min()), int(codes.max())) if codes.size else (0, 0)
 
 
-def dense_sums(x, w, bias, y, probe, run):
+def dense_sums(x, w, bias, y, run, probe=None):
     """Return the `Sums` of x w + bias for w [k, n], or None if words are too wide.
 
-    `x` and `y` are ranges (low, high); `bias` int64 [n]; `probe` [any, n] has the extreme codes of w; `run` is that of an
-    `Int8Product`.
+    `x` and `y` are ranges (low, high); `bias` int64 [n]; `run` is that of an `Int8Product`. `probe` [any, n] has the
+    extreme codes of w, if w has not.
     """
-    kind = kind_of(x, _extent(probe))
+    kind = kind_of(x, _extent(w if probe is None else probe))
     if kind is None or not within(y, _WORD):
         return None
     return [Sums(Int8Product([Part(kind)], w, bias, run), np.zeros(w.shape[1], np.int64))]
 
 
-def mf_sums(x, w, bias, y, attributes, probe, run):
+def mf_sums(x, w, bias, y, attributes, run, probe=None):
     """Return one or two `Sums` whose total is the MF product of x and w [k, n], with bias; None if words are too wide.
 
     Arguments as those of `dense_sums`; `attributes` are those of an MF op.
     """
+    probe = w if probe is None else probe
     zero, outputs, what, values = attributes["sign_zero"], w.shape[1], VALUE, probe
     shift_x, shift_w = (np.resize(np.array(attributes[name], np.int64), outputs) for name in ("shift_x", "shift_w"))
     if attributes["form"] == "abs":

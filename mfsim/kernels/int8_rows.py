@@ -8,7 +8,7 @@ import numpy as np
 
 from mfsim.kernels.fits import NOTHING, fitted
 from mfsim.kernels.int8_product import scratch, up
-from mfsim.kernels.row_products import Geometry, Product, Rules, Target, row_products
+from mfsim.kernels.row_products import Geometry, Product, Rules, Target, multiplied, row_products
 
 CACHE = 1 << 18
 """Bytes of sums that are worked on at a time."""
@@ -34,6 +34,7 @@ class RowProducts:
         self.layout, self.width, self.first = first.layout, first.width, columns.start
         self.outputs = first.columns
         self.of, self.events = of, after is not None and after.events
+        self.unfitted = after is None and len(sums) == 1
         fit: Any = after or fitted(y[0], y[1], [NOTHING], y)
         self.word = fit.word
         self.pool = fit.pool._replace(floor=max(fit.pool.floor, int(np.iinfo(fit.word).min)))
@@ -67,6 +68,15 @@ class RowProducts:
         y : [rows, outputs], or [images, `of`, H, W] if `turned`
         """
         images, lines, columns, pitch, above, stride = rows
+        tables = [
+            np.ascontiguousarray((addresses[:, takes, :, None] + inside).reshape(len(addresses), -1))
+            for takes, inside in self.tables
+        ]
+        if self.unfitted and y.dtype == np.int32 and not turned and self.outputs == self.width:
+            first = self.products[0]
+            block = scratch.get("sums 0", (self.layout.rows, self.width), np.int32)
+            multiplied(first.steps, stride, tables[0], first.panels, first.start, safe, block, y)
+            return 0
         pool = self.pool
         lines = lines // pool.rows * pool.rows
         most = max(1, CACHE // (4 * self.width * len(self.products)))
@@ -82,13 +92,8 @@ class RowProducts:
             for number in range(len(self.products))
         ]
         products = [
-            Product(
-                each.steps,
-                (addresses[:, takes, :, None] + inside).reshape(len(addresses), -1),
-                each.panels,
-                each.start,
-            )
-            for each, (takes, inside) in zip(self.products, self.tables, strict=True)
+            Product(each.steps, table, each.panels, each.start)
+            for each, table in zip(self.products, tables, strict=True)
         ]
         made = some_images * (some_lines // pool.rows) * (columns // pool.columns)
         waiting = made if turned or self.outputs != self.width else 0

@@ -21,7 +21,7 @@ def power_sums(x, w, bias, y, run):
 
     `x` and `y` are ranges (low, high); `bias` int64 [n]; `run` is that of an `Int8Product`.
     """
-    found = dense_sums(x, w, bias, y, w, run)
+    found = dense_sums(x, w, bias, y, run)
     if found is not None:
         return found
     small = np.where(np.abs(w) <= LARGEST, w, 0)

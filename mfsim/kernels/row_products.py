@@ -189,6 +189,24 @@ def add_shifted(c, d, size, shifts, totals):
 
 
 @kernel
+def multiplied(level, stride, table, panels, start, safe, block, y):
+    """Fill y int32 [rows, width] with the sums as they are; those that fill no `block` [rows of a block, width] through it.
+
+    The tables are those of a `Product`, and `safe` that of a `Geometry`.
+    """
+    size, width = block.shape
+    row = min(safe, y.shape[0]) // size * size
+    multiply(level, 0, stride, inner(table, 0), panels, start, y, row)
+    while row < y.shape[0]:
+        copied = 1 if row >= safe else 0
+        count = min(size, (y.shape[0] if copied else min(safe, y.shape[0])) - row)
+        multiply(level, row * stride, stride, inner(table, copied), panels, start, block, count)
+        for k in range(count):
+            copy(block, k * width, y, (row + k) * width, width)
+        row += count
+
+
+@kernel
 def row_products(first, second, geometry, pooling, shifts, fitting, target, c, d, totals, line, codes, y):
     """Fill y with the products of all rows, pooled and fitted; return how many codes did not fit.
 

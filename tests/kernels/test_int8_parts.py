@@ -65,21 +65,21 @@ def test_words_that_are_too_wide_have_no_fast_form():
 
 def test_sums_past_32_bits_have_no_fast_form():
     w, none = np.full((2, 1), 127), np.zeros(1, np.int64)
-    assert dense_sums((-128, 127), w, none, (-(2**31), 2**31 - 1)) is not None
-    assert dense_sums((-128, 127), w, none, (-(2**31) - 1, 0)) is None
-    assert dense_sums((-128, 127), w, none, (0, 2**31)) is None
+    assert dense_sums((-128, 127), w, none, (-(2**31), 2**31 - 1), 2) is not None
+    assert dense_sums((-128, 127), w, none, (-(2**31) - 1, 0), 2) is None
+    assert dense_sums((-128, 127), w, none, (0, 2**31), 2) is None
     attributes = {"form": "ef", "sign_zero": 0, "shift_x": (7,), "shift_w": (0,)}
-    split = mf_sums((-128, 127), w, none, (0, 2**31), attributes)
+    split = mf_sums((-128, 127), w, none, (0, 2**31), attributes, 2)
     assert [each.shifts.tolist() for each in split] == [[7], [0]], "two products: each sum alone fits"
-    assert mf_sums((-128, 127), w, np.array([2**31 - 600]), (0, 2**31), attributes) is not None
-    assert mf_sums((-128, 127), w, np.array([2**31 - 300]), (0, 2**31), attributes) is None
+    assert mf_sums((-128, 127), w, np.array([2**31 - 600]), (0, 2**31), attributes, 2) is not None
+    assert mf_sums((-128, 127), w, np.array([2**31 - 300]), (0, 2**31), attributes, 2) is None
 
 
 def test_grids_that_join_are_one_product():
     w, none = np.full((2, 1), 63), np.zeros(1, np.int64)
     for shifts, products in (((0, 0), 1), ((6, 0), 1), ((7, 0), 1), ((8, 0), 2), ((0, 1), 1), ((0, 6), 1), ((0, 8), 2)):
         attributes = {"form": "ef", "sign_zero": 0, "shift_x": shifts[:1], "shift_w": shifts[1:]}
-        assert len(mf_sums((-128, 127), w, none, (-(2**20), 2**20), attributes)) == products, shifts
+        assert len(mf_sums((-128, 127), w, none, (-(2**20), 2**20), attributes, 2)) == products, shifts
 
 
 @pytest.mark.parametrize(

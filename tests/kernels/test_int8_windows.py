@@ -42,7 +42,7 @@ def test_mf_conv2d(level, x_shape, w_shape, attributes):
 
 
 def test_output_lines_in_several_chunks(level, monkeypatch):
-    monkeypatch.setattr("mfsim.kernels.int8_product.CACHE", 1)
+    monkeypatch.setattr("mfsim.kernels.int8_rows.CACHE", 1)
     rng = np.random.default_rng(2)
     x = ((3, 7, 6), Format(8), -4)
     check(program_of("mf_conv2d", x, (weights(rng, (9, 3, 3, 3)), [-7]), {"pads": (1, 1, 1, 1)}), rng, batch=5)
