@@ -26,7 +26,7 @@ from mfsim.export import float_model, quantized_model, write_integer
 from mfsim.nn import models
 from mfsim.program import Program
 from mfsim.quant import QuantizedNetwork, Recipe, fold, quantize
-from mfsim.simulate import Simulator, dequantized, quantize_input
+from mfsim.simulate import Simulator, dequantized
 
 SHAPE = (3, 32, 32)
 BATCH = 32
@@ -83,7 +83,7 @@ def network(name: str, folder: pathlib.Path, **options: int) -> Network:
 
 def simulated(network: Network, values: np.ndarray, threads: int = 1) -> np.ndarray:
     """Return the codes of `values`, real images; the simulator chooses its own batches."""
-    return network.simulator.run(quantize_input(network.program, values), threads=threads).output
+    return network.simulator.run(values, real=True, threads=threads).output
 
 
 def real(network: Network, codes: np.ndarray) -> np.ndarray:

@@ -61,13 +61,12 @@ def _simulate(
 ) -> None:
     """Simulate a program that comes from a file alone."""
     from mfsim import data as datasets
-    from mfsim.simulate import quantize_input, simulate
+    from mfsim.simulate import simulate
     from mfsim.simulate.values import classes
 
     images = _first(getattr(datasets.load(data), split), samples)
-    codes = quantize_input(program, images.images)
     with out.progress("simulate") as progress:
-        found = simulate(program, codes, observe=True, progress=progress, **options)
+        found = simulate(program, images.images, real=True, observe=True, progress=progress, **options)
     accuracy = float((classes(program, found.output) == images.labels).mean())
     out.result(samples=found.samples, accuracy=accuracy, observed=found.observed, overflows=found.overflows)
     _ranges(out, program, found.observed, found.overflows)

@@ -80,7 +80,10 @@ def aligned(shape, dtype):
 
 
 class _Scratch(threading.local):
-    """Buffers of one thread, by name: what is large is not allocated for every call."""
+    """Buffers of one thread, by name: what is large is not allocated for every call.
+
+    Threads that come and go lend each other theirs: `buffers` may be set.
+    """
 
     def __init__(self) -> None:
         self.buffers: dict[str, np.ndarray] = {}

@@ -97,6 +97,8 @@ class RowProducts:
         ]
         made = some_images * (some_lines // pool.rows) * (columns // pool.columns)
         waiting = made if turned or self.outputs != self.width else 0
+        # What does not fit is cut off, so that the words with a sign will do.
+        target = y.reshape(-1).view(f"i{y.dtype.itemsize}")
         return row_products(
             products[0], products[-1],
             Geometry(images, lines, columns, pitch, above, some_images, some_lines, stride, safe),
@@ -105,7 +107,7 @@ class RowProducts:
             sums[0], sums[-1],
             scratch.get("totals", (sums[0].size if self.shifts.size else 0,), self.word),
             scratch.get("line", (columns * self.width,), self.word),
-            scratch.get("codes", (waiting * self.width,), y.dtype), y.reshape(-1),
+            scratch.get("codes", (waiting * self.width,), target.dtype), target,
         )  # fmt: skip
 
 

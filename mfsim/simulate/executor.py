@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mfsim.kernels.int8_product import aligned
-from mfsim.program import Program
+from mfsim.kernels.int8_product import aligned, scratch
+from mfsim.kernels.narrowed import narrow
+from mfsim.program import Program, Tensor
 from mfsim.simulate.forms import Run
+from mfsim.simulate.inputs import check_codes
 from mfsim.simulate.plan import Plan, View
 
 CACHE = 1 << 24
@@ -40,10 +42,23 @@ _Bound = tuple[dict[str, tuple[np.ndarray, _Shown]], list[_Call]]
 
 @dataclass
 class _Room:
-    """Memory for one chunk at a time, and the calls in it by number of samples."""
+    """Memory for one chunk at a time, the buffers of kernels, and the calls in it by number of samples."""
 
     memory: np.ndarray = field(default_factory=lambda: _memory(0))
+    buffers: dict[str, np.ndarray] = field(default_factory=dict)
     bound: dict[int, _Bound] = field(default_factory=dict)
+
+
+def _take(tensor: Tensor, codes: np.ndarray, buffer: np.ndarray) -> None:
+    """Fill the buffer of an input; a `DataError` if codes are outside its proved range."""
+    if tensor.range.axis is not None or not codes.size:
+        check_codes(tensor, codes)
+        buffer[...] = codes
+        return
+    native = np.ascontiguousarray(codes, codes.dtype.newbyteorder("="))
+    lo, hi = narrow(native.reshape(-1), buffer.reshape(-1))
+    if lo < tensor.range.low or hi > tensor.range.high:
+        check_codes(tensor, codes)
 
 
 def _memory(size: int) -> np.ndarray:
@@ -78,13 +93,15 @@ class Executor:
     def run(self, inputs: Mapping[str, np.ndarray], visit: Visit) -> dict[str, int]:
         """Run one chunk, show what is to be seen to `visit`, and return the overflow events by node.
 
-        What `visit` gets holds codes of any integer type, and only until it returns.
+        What `visit` gets holds codes of any integer type, and only until it returns. Codes outside the range of an input
+        are a `DataError`.
         """
         batch = len(next(iter(inputs.values()))) if inputs else 0
         room = self._free.pop() if self._free else _Room()
+        scratch.buffers = room.buffers
         sources, calls = self._bound(room, batch)
         for name, codes in inputs.items():
-            sources[name][0][...] = codes
+            _take(self.program.tensors[name], codes, sources[name][0])
         for _, shown in sources.values():
             for name, codes in shown:
                 visit(name, codes)

@@ -49,12 +49,16 @@ def by_name(program: Program, inputs: Inputs) -> dict[str, np.ndarray]:
     return {name: given[name] for name in program.inputs}
 
 
-def check_codes(tensor: Tensor, codes: np.ndarray) -> None:
-    """Raise `DataError` unless `codes` are integers inside the proved range of an input."""
+def check_integers(name: str, codes: np.ndarray) -> None:
+    """Raise `DataError` unless `codes` of the input `name` are integers."""
     if codes.dtype.kind not in "iu":
         raise DataError(
-            f"the input `{tensor.name}` must be integer codes, not {codes.dtype}; use quantize_input for real values"
+            f"the input `{name}` must be integer codes, not {codes.dtype}; use quantize_input for real values"
         )
+
+
+def check_codes(tensor: Tensor, codes: np.ndarray) -> None:
+    """Raise `DataError` unless the integers `codes` lie inside the proved range of an input."""
     axis = tensor.range.axis
     rows = codes.reshape(1, -1) if axis is None else np.moveaxis(codes, axis, 0).reshape(codes.shape[axis], -1)
     if codes.size:

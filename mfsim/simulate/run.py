@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Generator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +20,7 @@ from mfsim.kernels import host
 from mfsim.program import Program
 from mfsim.rtl_models.vectors import VectorWriter
 from mfsim.simulate.executor import Executor
-from mfsim.simulate.inputs import Inputs, by_name, check_codes
+from mfsim.simulate.inputs import Inputs, by_name, check_codes, check_integers, quantize_input
 
 KERNELS = ("fast", "plain")
 """Which forms of the kernels may run; the codes are the same."""
@@ -81,11 +81,13 @@ class Simulator:
             raise UnsupportedOpError(str(error)) from None
         self.program, self.kernels = program, kernels
         self._executors: dict[frozenset[str], Executor] = {}
+        self._pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
     def run(
         self,
         inputs: Inputs,
         *,
+        real: bool = False,
         batch_size: int | None = None,
         threads: int | None = None,
         observe: bool = False,
@@ -103,8 +105,12 @@ class Simulator:
             if name not in program.tensors or program.tensors[name].is_constant:
                 raise DataError(f"the program has no activation `{name}`{did_you_mean(name, program.tensors)}")
         arrays = by_name(program, inputs)
-        for name, codes in arrays.items():
-            check_codes(program.tensors[name], codes)
+        if real:
+            quantize_input(program, {name: values[:0] for name, values in arrays.items()})
+        for name, codes in {} if real else arrays.items():
+            check_integers(name, codes)
+            if trace is not None:
+                check_codes(program.tensors[name], codes)
         samples = len(next(iter(arrays.values()))) if arrays else 0
         results = {
             name: np.empty((samples, *program.tensors[name].shape[1:]), np.int64) for name in (*program.outputs, *keep)
@@ -127,11 +133,21 @@ class Simulator:
                         writer.put(name, start, codes.astype(np.int64))
 
                 stop = min(start + size, samples)
-                return stop - start, executor.run({k: a[start:stop] for k, a in arrays.items()}, visit), seen
+                part = {name: array[start:stop] for name, array in arrays.items()}
+                try:
+                    events = executor.run(_quantized(program, part) if real else part, visit)
+                except DataError:
+                    # Say where it is, or what codes reach, in all samples, not in this chunk.
+                    if real:
+                        _quantized(program, arrays)
+                    for name, codes in {} if real else arrays.items():
+                        check_codes(program.tensors[name], codes)
+                    raise
+                return stop - start, events, seen
 
             threads = threads or _cores()
             done, size = 0, batch_size or _chunk(samples, executor.samples, threads)
-            found = stack.enter_context(contextlib.closing(_mapped(chunk, range(0, samples, size), threads)))
+            found = stack.enter_context(contextlib.closing(self._mapped(chunk, range(0, samples, size), threads)))
             for count, events, seen in found:
                 done += count
                 for name, number in events.items():
@@ -149,6 +165,27 @@ class Simulator:
             {name: results[name] for name in keep},
         )
 
+    def _mapped(
+        self, function: Callable[[int], _Found], starts: range, threads: int
+    ) -> Generator[_Found, None, None]:
+        """Yield `function` of each start, in order; when it is closed, what has not begun never does."""
+        threads = min(threads, len(starts))
+        if threads <= 1:
+            yield from map(function, starts)
+            return
+        made_for = os.getpid(), threads
+        if made_for not in self._pools:
+            # Threads are kept, but another process has none of them.
+            self._pools = {made_for: ThreadPoolExecutor(threads, thread_name_prefix="mfsim")}
+        futures = [self._pools[made_for].submit(function, start) for start in starts]
+        try:
+            for future in futures:
+                yield future.result()
+        finally:
+            for future in futures:
+                future.cancel()
+            wait(futures)
+
     def _executor(self, every: bool, keep: Collection[str]) -> Executor:
         tensors = self.program.tensors
         seen = (
@@ -163,6 +200,7 @@ def simulate(
     program: Program,
     inputs: Inputs,
     *,
+    real: bool = False,
     batch_size: int | None = None,
     threads: int | None = None,
     observe: bool = False,
@@ -178,6 +216,7 @@ def simulate(
     program : Program
     inputs : integer array [batch, ...] for a program of one input, or a dict of them by name
         Codes in the proved range of each input; `quantize_input` makes them. The batch may be empty.
+    real : whether the inputs are real values instead, quantized chunk by chunk as `quantize_input` does
     batch_size : samples of one chunk, at least 1; by default as many as stay in a core's cache
     threads : chunks in work at a time, at least 1; the number of usable cores by default
     observe : whether to find the least and greatest code of every activation
@@ -199,17 +238,13 @@ def simulate(
         If `MFSIM_CPU` names no level of this machine.
     """
     return Simulator(program, kernels=kernels).run(
-        inputs, batch_size=batch_size, threads=threads, observe=observe, keep=keep, trace=trace, progress=progress
+        inputs, real=real, batch_size=batch_size, threads=threads, observe=observe, keep=keep, trace=trace, progress=progress
     )
 
 
-def _mapped(function: Callable[[int], _Found], starts: range, threads: int) -> Generator[_Found, None, None]:
-    """Yield `function` of each start, in order; when it is closed, what has not begun never does."""
-    if threads == 1 or len(starts) <= 1:
-        yield from map(function, starts)
-        return
-    with ThreadPoolExecutor(min(threads, len(starts)), thread_name_prefix="mfsim") as pool:
-        yield from pool.map(function, starts)
+def _quantized(program: Program, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the codes of real inputs."""
+    return dict(quantize_input(program, values))
 
 
 def _chunk(samples: int, most: int, threads: int) -> int:

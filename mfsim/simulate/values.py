@@ -9,7 +9,7 @@ import numpy as np
 from mfsim.errors import DataError, did_you_mean
 from mfsim.fixed_point import dequantize
 from mfsim.program import Program
-from mfsim.simulate.inputs import by_name, quantize_input
+from mfsim.simulate.inputs import by_name
 from mfsim.simulate.run import simulate
 
 
@@ -55,7 +55,7 @@ def accuracy(
             f"there must be one label for each of at least one image, not {labels.shape} for {len(values)} images"
         )
     result = simulate(
-        program, quantize_input(program, values), batch_size=batch_size, threads=threads, progress=progress
+        program, values, real=True, batch_size=batch_size, threads=threads, progress=progress
     )
     return float(np.mean(classes(program, result.output) == labels))
 

@@ -32,6 +32,6 @@ def test_how_many_products_there_are():
     x, none, y = (-128, 127), np.zeros(1, np.int64), (-(2**30), 2**30)
     for most, products in ((6, 1), (7, 2), (13, 2)):
         assert len(power_sums(x, np.array([[1 << most], [-1]]), none, y, 2)) == products
-    assert power_sums(x, np.array([[1 << 14], [-1]]), none, y) is None
-    assert power_sums((-256, 0), np.array([[1]]), none, y) is None
-    assert power_sums(x, np.array([[1 << 7], [-1]]), np.array([2**31]), y) is None
+    assert power_sums(x, np.array([[1 << 14], [-1]]), none, y, 2) is None
+    assert power_sums((-256, 0), np.array([[1]]), none, y, 2) is None
+    assert power_sums(x, np.array([[1 << 7], [-1]]), np.array([2**31]), y, 2) is None
