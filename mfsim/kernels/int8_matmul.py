@@ -6,7 +6,7 @@ import numpy as np
 
 from mfsim.kernels import int8_batched
 from mfsim.kernels.int8_product import up
-from mfsim.kernels.int8_rows import RowProducts, address_of, batches, left_operands
+from mfsim.kernels.int8_rows import RowProducts, address_of, batches, bindable, left_operands
 from mfsim.kernels.int8_take import VALUE, take
 
 
@@ -27,24 +27,23 @@ def prepared(inputs, y, sums_of, after):
         return None
     products = RowProducts(sums, after, y, slice(0, outputs), outputs)
 
-    def run(inputs, attributes, outputs):
+    def bind(inputs, outputs):
         x, y = inputs[0].reshape(-1, length), outputs[0].reshape(-1, w.shape[1])
-        events = matrix(products, x, y)
-        return events if products.events else None
+        return matrix(products, x, y)
 
-    return run
+    return bindable(bind, products.events)
 
 
 def matrix(products, x, y):
-    """Fill y [m, n] from x [m, k], in C order; return the misfits."""
-    layout, (rows, length), takes = products.layout, x.shape, products.takes
+    """Return the kernels, with their arguments, that fill y [m, n] from x [m, k], in C order, and return the misfits."""
+    layout, (m, length), takes = products.layout, x.shape, products.takes
     size = np.dtype(layout.word).itemsize
     # Bytes are read where they lie, but for the last rows if a block or a step would read what is behind them.
-    whole = (rows + 1 - -(-up(length, layout.step) // length)) // layout.rows * layout.rows
+    whole = (m + 1 - -(-up(length, layout.step) // length)) // layout.rows * layout.rows
     as_it_lies = x.dtype.itemsize == size == 1 and whole > 0
     copied = [number for number, what in enumerate(takes) if not (as_it_lies and what[0] == VALUE and not any(what[2:]))]
-    events = 0
-    for first, end in batches(rows, length * size * len(copied)):
+    calls = []
+    for first, end in batches(m, length * size * len(copied)):
         count, safe = end - first, 2**62
         addresses = np.zeros((1, len(takes), 1), np.int64)
         if len(copied) < len(takes):
@@ -54,7 +53,8 @@ def matrix(products, x, y):
             begin = 0 if number in copied else safe
             if begin < count:
                 operands = left_operands(f"left operands {number}", count - begin, length, layout)
-                take(x[first + begin : end].reshape(-1), operands, *what)
+                calls.append((take, (x[first + begin : end].reshape(-1), operands, *what)))
                 addresses[1 if begin else slice(None), number] = address_of(operands) - begin * length * size
-        events += products(addresses, (1, count, 1, 1, count, length * size), y[first:end], False, safe)
-    return events
+        rows = 1, count, 1, 1, count, length * size
+        calls.append(products.call(addresses, rows, y[first:end], False, safe))
+    return calls

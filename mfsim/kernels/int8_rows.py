@@ -57,8 +57,8 @@ class RowProducts:
             ([self.takes.index(take) for take in product.takes()], product.inside()) for product in self.products
         ]
 
-    def __call__(self, addresses, rows, y, turned, safe=2**62) -> int:
-        """Fill y and return the misfits.
+    def call(self, addresses, rows, y, turned, safe=2**62):
+        """Return the kernel that fills y and its arguments; it returns the misfits.
 
         Parameters
         ----------
@@ -75,8 +75,7 @@ class RowProducts:
         if self.unfitted and y.dtype == np.int32 and not turned and self.outputs == self.width:
             first = self.products[0]
             block = scratch.get("sums 0", (self.layout.rows, self.width), np.int32)
-            multiplied(first.steps, stride, tables[0], first.panels, first.start, safe, block, y)
-            return 0
+            return multiplied, (first.steps, stride, tables[0], first.panels, first.start, safe, block, y)
         pool = self.pool
         lines = lines // pool.rows * pool.rows
         most = max(1, CACHE // (4 * self.width * len(self.products)))
@@ -99,7 +98,7 @@ class RowProducts:
         waiting = made if turned or self.outputs != self.width else 0
         # What does not fit is cut off, so that the words with a sign will do.
         target = y.reshape(-1).view(f"i{y.dtype.itemsize}")
-        return row_products(
+        return row_products, (
             products[0], products[-1],
             Geometry(images, lines, columns, pitch, above, some_images, some_lines, stride, safe),
             pool, self.shifts, self.rules,
@@ -109,6 +108,33 @@ class RowProducts:
             scratch.get("line", (columns * self.width,), self.word),
             scratch.get("codes", (waiting * self.width,), target.dtype), target,
         )  # fmt: skip
+
+
+def bindable(bind, events):
+    """Return the `run` of a fast form whose `bind(inputs, outputs)` returns kernels with their arguments, a list.
+
+    Whoever runs it on the same arrays again may call what `run.bind` returns instead, and spare all that comes before the
+    kernels. `events` is whether misfits are counted.
+    """
+
+    def bound(inputs, outputs):
+        calls = bind(inputs, outputs)
+
+        def call():
+            found = 0
+            for kernel, arguments in calls:
+                found += kernel(*arguments) or 0
+            return found if events else None
+
+        # What is read through addresses lives as long as the call.
+        call.arrays = inputs
+        return call
+
+    def run(inputs, attributes, outputs):
+        return bound(inputs, outputs)()
+
+    run.bind = bound
+    return run
 
 
 def batches(samples, size):

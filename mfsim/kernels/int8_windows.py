@@ -12,7 +12,7 @@ import numpy as np
 from mfsim.kernels import host
 from mfsim.kernels.int8_image import picture, windows
 from mfsim.kernels.int8_product import LAYOUTS, scratch, up
-from mfsim.kernels.int8_rows import RowProducts, address_of, batches, left_operands
+from mfsim.kernels.int8_rows import RowProducts, address_of, batches, bindable, left_operands
 from mfsim.kernels.windows import window_of
 
 LEAST_OUTPUTS = 8
@@ -44,12 +44,10 @@ def prepared(inputs, y, attributes, sums_of, after, direct=True):
         return None
     products = [RowProducts(found, after, y, part, len(w)) for found, part in zip(sums, slices, strict=True)]
 
-    def run(inputs, attributes, outputs):
-        x, y = inputs[0], outputs[0]
-        events = _run(x, products, w.shape[1], window, run_length, attributes["pads"], y)
-        return events if products[0].events else None
+    def bind(inputs, outputs):
+        return _calls(inputs[0], products, w.shape[1], window, run_length, attributes["pads"], outputs[0])
 
-    return run
+    return bindable(bind, products[0].events)
 
 
 def _run_length(channels, window):
@@ -62,7 +60,8 @@ def _run_length(channels, window):
     return length if stride_y == stride_x == 1 and runs * up(length, step) // step <= MOST_STEPS * gathered else None
 
 
-def _run(x, products, channels, window, run_length, pads, y):
+def _calls(x, products, channels, window, run_length, pads, y):
+    """Return the kernels, with their arguments, that fill y, and return the misfits."""
     top, left, bottom, right = pads
     rows, columns, stride_y, stride_x, _, _, step_y, step_x = window
     layout = products[0].layout
@@ -78,7 +77,7 @@ def _run(x, products, channels, window, run_length, pads, y):
     )
     length = rows * columns * channels
     each = (above * pitch * channels if run_length else lines * line * length) * size
-    events = 0
+    calls = []
     taps = [(i * step_y, j * step_x) for i in range(rows) for j in range(columns)]
     if run_length and step_x == 1:
         taps = taps[::columns]
@@ -91,19 +90,20 @@ def _run(x, products, channels, window, run_length, pads, y):
                 places = (count * above + top + bottom + 1) * pitch + left + right
                 image = left_operands(f"image {number}", places, channels, layout)
                 taken = scratch.get("taken", (channels * height * width,), layout.word)
-                picture(
-                    x[first:end], product.first // product.outputs * channels, channels, (top, left), pitch, above,
-                    *what, taken, image,
-                )  # fmt: skip
+                group = product.first // product.outputs * channels
+                placed = (top, left), pitch, above
+                calls.append((picture, (x[first:end], group, channels, *placed, *what, taken, image)))
                 if run_length:
                     addresses[0, number] = address_of(image) + runs
                 else:
                     gathered = left_operands(f"left operands {number}", count * lines * line, length, layout)
-                    windows(image, count, lines, line, channels, window, pitch, above, gathered)
+                    calls.append(
+                        (windows, (image, count, lines, line, channels, window, pitch, above, gathered))
+                    )
                     addresses[0, number] = address_of(gathered)
             if run_length:
                 found = count, lines, line, pitch, above, channels * size
             else:
                 found = count, lines, line, line, lines, length * size
-            events += product(addresses, found, y[first:end], turned=True)
-    return events
+            calls.append(product.call(addresses, found, y[first:end], turned=True))
+    return calls

@@ -190,7 +190,7 @@ def add_shifted(c, d, size, shifts, totals):
 
 @kernel
 def multiplied(level, stride, table, panels, start, safe, block, y):
-    """Fill y int32 [rows, width] with the sums as they are; those that fill no `block` [rows of a block, width] through it.
+    """Fill y int32 [rows, width] with the sums as they are, and return 0, the misfits; those that fill no `block` [rows of a block, width] through it.
 
     The tables are those of a `Product`, and `safe` that of a `Geometry`.
     """
@@ -204,6 +204,7 @@ def multiplied(level, stride, table, panels, start, safe, block, y):
         for k in range(count):
             copy(block, k * width, y, (row + k) * width, width)
         row += count
+    return 0
 
 
 @kernel

@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
 import numpy as np
 
 from mfsim.kernels.int8_product import aligned, scratch
 from mfsim.kernels.narrowed import narrow
 from mfsim.program import Program, Tensor
-from mfsim.simulate.forms import Run
+from mfsim.simulate.forms import bound
 from mfsim.simulate.inputs import check_codes
 from mfsim.simulate.plan import Plan, View
 
@@ -28,10 +26,7 @@ _Shown = list[tuple[str, np.ndarray]]
 
 @dataclass(frozen=True)
 class _Call:
-    run: Run
-    inputs: list[np.ndarray]
-    attributes: Mapping[str, Any]
-    outputs: list[np.ndarray]
+    run: Callable[[], int | None]
     counts: tuple[str, ...]
     shown: _Shown
 
@@ -107,7 +102,7 @@ class Executor:
                 visit(name, codes)
         events: dict[str, int] = {}
         for call in calls:
-            number = call.run(call.inputs, call.attributes, call.outputs)
+            number = call.run()
             if number is not None:
                 events.update(dict.fromkeys(call.counts, int(number)))
             for name, codes in call.shown:
@@ -138,10 +133,12 @@ class Executor:
 
         calls = [
             _Call(
-                step.run,
-                [array(view) for view in step.inputs],
-                step.attributes,
-                [array(view) for view in step.outputs],
+                bound(
+                    step.run,
+                    [array(view) for view in step.inputs],
+                    step.attributes,
+                    [array(view) for view in step.outputs],
+                ),
                 step.counts,
                 shown(step.shown),
             )

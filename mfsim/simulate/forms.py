@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -112,6 +113,17 @@ def _fit(program: Program, sums: Operand, ending: Ending) -> Fit | None:
         return fit
     windows = Pooling(*pool.attributes["kernel"], int(pool.op == "max_pool2d"))
     return fit._replace(pool=windows._replace(floor=0) if ending.pool_rectified else windows)
+
+
+def bound(
+    run: Run, inputs: Sequence[np.ndarray], attributes: Mapping[str, Any], outputs: Sequence[np.ndarray]
+) -> Callable[[], int | None]:
+    """Return a function that runs a form on these arrays, whatever codes they hold.
+
+    A form may have an attribute `bind(inputs, outputs)` that returns one, made once for many runs.
+    """
+    bind: Callable[..., Callable[[], int | None]] | None = getattr(run, "bind", None)
+    return functools.partial(run, inputs, attributes, outputs) if bind is None else bind(inputs, outputs)
 
 
 def plain_form(op: str) -> Run:

@@ -105,13 +105,13 @@ class Simulator:
             if name not in program.tensors or program.tensors[name].is_constant:
                 raise DataError(f"the program has no activation `{name}`{did_you_mean(name, program.tensors)}")
         arrays = by_name(program, inputs)
-        if real:
-            quantize_input(program, {name: values[:0] for name, values in arrays.items()})
+        samples = len(next(iter(arrays.values()))) if arrays else 0
+        if real and not samples:
+            _quantized(program, arrays)
         for name, codes in {} if real else arrays.items():
             check_integers(name, codes)
             if trace is not None:
                 check_codes(program.tensors[name], codes)
-        samples = len(next(iter(arrays.values()))) if arrays else 0
         results = {
             name: np.empty((samples, *program.tensors[name].shape[1:]), np.int64) for name in (*program.outputs, *keep)
         }

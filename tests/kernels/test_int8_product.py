@@ -43,7 +43,8 @@ def rows_of(parts, w, start=None):
 def multiplied(products, x):
     """Return the int64 sums of x [m, k]."""
     y = np.empty((len(x), products.of), np.int32)
-    assert matrix(products, np.ascontiguousarray(x), y) == 0
+    for kernel, arguments in matrix(products, np.ascontiguousarray(x), y):
+        assert not kernel(*arguments)
     return y.astype(np.int64)
 
 
@@ -109,7 +110,8 @@ for length in (1, 16, 100, 200):
     for parts in ([Part("ss")], [Part("ss", right=SIGN), Part("ss", left=SIGN)]):
         w = rng.integers(-128, 128, (length, 20))
         y = np.empty((300, 20), np.int32)
-        matrix(rows_of(parts, w), x, y)
+        for kernel, arguments in matrix(rows_of(parts, w), x, y):
+            kernel(*arguments)
         wide = x.astype(np.int64)
         expected = wide @ w if len(parts) == 1 else wide @ np.sign(w) + np.sign(wide) @ w
         assert np.array_equal(y, expected)
