@@ -80,10 +80,8 @@ def quantize(
     codes = np.empty(reals.shape, dtype=np.int64)
     lo = format.lo + int(narrow and format.signed)
     rule = ROUNDINGS.index(rounding.value)
-    if overflow is Overflow.SATURATE and format.bits <= kernels.QUICK_BITS and _near(exponents) and reals.size:
-        shape = (-1, inner) if len(exponents) > 1 else (1, -1)
-        if kernels.quick(rule)(reals.reshape(shape), exponents, lo, format.hi, codes.reshape(shape)):
-            return codes
+    if overflow is Overflow.SATURATE and _quickly(reals, exponents, inner, rule, (lo, format.hi), codes):
+        return codes
     bad = kernels.quantize(
         reals.reshape(-1),
         exponents,
@@ -221,8 +219,33 @@ def _check_power_of_two(name: str, scale: Scale) -> None:
         raise FormatError(f"`{name}` must be a power of two, not {scale}")
 
 
-def _near(exponents: np.ndarray) -> bool:
-    return bool(np.abs(exponents).max() <= kernels.QUICK_EXPONENT)
+def quantize_into(
+    codes: np.ndarray, values: np.ndarray, scale: Scale, limits: tuple[int, int], rounding: Rounding | str
+) -> bool:
+    """Fill `codes` with those of `values`, saturated to `limits`, as `quantize` does; return whether that was quick.
+
+    `codes` is an array in C order of any integer type that holds the limits. If it was not, it holds anything, and
+    `quantize` is to do it, or to say what is wrong.
+    """
+    _check_power_of_two("scale", scale)
+    reals = _reals(values)
+    exponents, inner = _exponents(scale, reals.shape, "values")
+    return _quickly(reals, exponents, inner, ROUNDINGS.index(Rounding.parse(rounding).value), limits, codes)
+
+
+def _quickly(
+    reals: np.ndarray, exponents: np.ndarray, inner: int, rule: int, limits: tuple[int, int], codes: np.ndarray
+) -> bool:
+    """Fill `codes` by floats if that is exact; return whether it is."""
+    bits = max(limit.bit_length() for limit in limits)
+    farthest = int(np.abs(exponents).max())
+    shape = (-1, inner) if len(exponents) > 1 else (1, -1)
+    for word, quick in kernels.QUICK.items():
+        if reals.dtype.itemsize <= np.dtype(word).itemsize and bits <= quick.bits and farthest <= quick.exponent:
+            return not reals.size or bool(
+                kernels.quick(rule, word)(reals.reshape(shape), exponents, *limits, codes.reshape(shape))
+            )
+    return False
 
 
 def _reals(values: object) -> np.ndarray:

@@ -12,6 +12,8 @@ from mfsim.kernels.row_products import Geometry, Product, Rules, Target, multipl
 
 CACHE = 1 << 18
 """Bytes of sums that are worked on at a time."""
+OPERANDS = 1 << 20
+"""Bytes of left operands that are taken at a time."""
 TILE = 512
 """Rules of the columns are repeated for about as many codes, as long loops are quicker."""
 
@@ -139,7 +141,7 @@ def bindable(bind, events):
 
 def batches(samples, size):
     """Yield (first, end) of some samples at a time, of `size` bytes each, that stay in the cache."""
-    step = max(1, 4 * CACHE // max(size, 1))
+    step = max(1, OPERANDS // max(size, 1))
     for first in range(0, samples, step):
         yield first, min(first + step, samples)
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.primitives import host_wrap
 from mfsim.kernels.requantize import clamped, round_shift
+from mfsim.kernels.words import both
 
 MANTISSA_BITS = 53
 FARTHEST_LEFT = 63 - MANTISSA_BITS
@@ -54,16 +56,34 @@ def quantize(values, exponents, inner, rounding, wrap, bits, signed, lo, hi, cod
     return -1
 
 
-QUICK_BITS = 52
-"""Words of at most as many bits are rounded as doubles, where the scaled values are exact ones."""
-QUICK_EXPONENT = 400
-LEAST_QUICK, GREATEST_QUICK = 2.0**-500, 2.0**500
-"""Magnitudes whose quotients by 2**-400 ... 2**400 are exact doubles."""
+class Quick(NamedTuple):
+    """Words and scales for which values are scaled and rounded as floats of one type, exactly.
+
+    Attributes
+    ----------
+    bits : the most bits of a word.
+    exponent : the greatest magnitude of an exponent.
+    least, greatest : magnitudes whose quotients by 2**-exponent ... 2**exponent are exact and normal.
+    integer : type that holds such a word.
+    """
+
+    bits: int
+    exponent: int
+    least: float
+    greatest: float
+    integer: type
+
+
+QUICK = {
+    np.float32: Quick(24, 50, 2.0**-70, 2.0**70, np.int32),
+    np.float64: Quick(52, 400, 2.0**-500, 2.0**500, np.int64),
+}
+"""By the type of the floats, the quickest first."""
 
 
 @kernel
 def rounded(scaled, rounding):
-    """Return a double rounded to an integer by the rule of that number."""
+    """Return a float rounded to an integer by the rule of that number."""
     if rounding == 0:
         return np.rint(scaled)
     if rounding == 1:
@@ -81,28 +101,30 @@ def rounded(scaled, rounding):
 
 
 @functools.cache
-def quick(rounding):
-    """Return the kernel for words of `QUICK_BITS` that saturate; it returns whether it could do all values.
+def quick(rounding, word):
+    """Return the kernel for words that saturate, in floats of type `word`; it returns whether it could do all values.
 
-    `rounding` is the number of a rule. The kernel takes values [rows, n] of channel r % channels, and says no where one
-    is not finite or its magnitude is out of bounds.
+    `rounding` is the number of a rule. The kernel takes values [rows, n] of channel r % channels, and codes of any integer
+    type that holds lo..hi. It says no where a value is not finite or its magnitude is out of bounds.
     """
+    _, _, smallest, largest, integer = QUICK[word]
 
     @kernel
     def quantize_quickly(values, exponents, lo, hi, codes):
-        low, high, odd = np.float64(lo), np.float64(hi), 0
+        low, high, least, greatest = word(lo), word(hi), word(smallest), word(largest)
+        good = np.int32(1)
         for r in range(values.shape[0]):
-            step = math.ldexp(1.0, -exponents[r % exponents.size])
+            step = word(math.ldexp(1.0, -exponents[r % exponents.size]))
             row, out = values[r], codes[r]
             for i in range(row.size):
-                value = np.float64(row[i])
+                value = word(row[i])
                 size = abs(value)
-                odd += not (size == 0.0 or (size >= LEAST_QUICK and size <= GREATEST_QUICK))
-                code = rounded(value * step, rounding)
+                good = both(good, np.int32(size == word(0.0) or (size >= least and size <= greatest)))
+                code = word(rounded(value * step, rounding))
                 code = low if code < low else code
                 code = high if code > high else code
-                out[i] = np.int64(code)
-        return odd == 0
+                out[i] = integer(code)
+        return good == 1
 
     return quantize_quickly
 

@@ -13,7 +13,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from mfsim.kernels.emit import inner, piece
+from mfsim.kernels.emit import broadcast, inner, loop, piece
 from mfsim.kernels.fits import fit_one
 from mfsim.kernels.int8_levels import multiply
 from mfsim.kernels.jit import kernel
@@ -76,51 +76,56 @@ class Target(NamedTuple):
 
 
 @emitted
-def pool(typing, sums, at, floor, line, place, greatest, begun):
-    """Join 16 of `sums` from place `at` on, not below `floor`, with line[place ...], or put them there if none has `begun`.
+def pool(typing, sums, at, pitch, width, rows, columns, floor, line, place, greatest):
+    """Join 16 columns of a window of `sums` into line[place ...]: `rows` lines of `columns` rows of sums.
 
-    The last two arguments are constants.
+    Sums below `floor` become it first. Lines lie `pitch` elements apart, rows `width`; `greatest` is a constant.
     """
-    greatest_, begun_ = greatest.literal_value, begun.literal_value
+    greatest_ = greatest.literal_value
 
     def generate(context, builder, signature, arguments):
-        pointers = [context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 3)]
-        value = load(builder, pointers[0], arguments[1], LANES)
-        element = pointers[1].type.pointee
-        if element.width > value.type.element.width:
-            value = builder.sext(value, ir.VectorType(element, LANES))
-        least = builder.trunc(arguments[2], element) if element.width < 64 else arguments[2]
-        vector = ir.Constant(value.type, ir.Undefined)
-        vector = builder.insert_element(vector, least, ir.IntType(32)(0))
-        vector = builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(ir.IntType(32), LANES), None))
-        value = builder.select(builder.icmp_signed(">", value, vector), value, vector)
-        if begun_:
-            others = load(builder, pointers[1], arguments[4], LANES)
+        sums_, line_ = (context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 7))
+        at, pitch, width, rows, columns, floor = arguments[1:7]
+        element = line_.type.pointee
+        vector = ir.VectorType(element, LANES)
+        least = broadcast(builder, builder.trunc(floor, element) if element.width < 64 else floor, LANES)
+
+        def row(_, carried):
+            place, total = carried
+            value = load(builder, sums_, place, LANES)
+            if value.type != vector:
+                value = builder.sext(value, vector)
+            value = builder.select(builder.icmp_signed(">", value, least), value, least)
             if greatest_:
-                value = builder.select(builder.icmp_signed(">", value, others), value, others)
+                total = builder.select(builder.icmp_signed(">", value, total), value, total)
             else:
-                value = builder.add(value, others)
-        store(builder, value, pointers[1], arguments[4])
+                total = builder.add(value, total)
+            return [builder.add(place, width), total]
+
+        def window_line(_, carried):
+            place, total = carried
+            _, (_, total) = loop(builder, columns, [], [], [place, total], row)
+            return [builder.add(place, pitch), total]
+
+        none = least if greatest_ else ir.Constant(vector, None)
+        _, (_, total) = loop(builder, rows, [], [], [at, none], window_line)
+        store(builder, total, line_, arguments[8])
         return context.get_dummy_value()
 
-    return types.void(sums, types.intp, types.int64, line, types.intp, greatest, begun), generate
+    return types.void(sums, *[types.int64] * 6, line, types.int64, greatest), generate
 
 
 @kernel
 def pool_line(sums, width, first, pitch, pooling, columns, line):
     """Fill line [columns * width] with windows of the lines of `sums` [rows, width] from row `first` on."""
+    rows, across, floor = pooling.rows, pooling.columns, pooling.floor
     for x in range(columns):
         for n in range(0, width, LANES):
-            place = x * width + n
-            for i in range(pooling.rows):
-                for j in range(pooling.columns):
-                    at = (first + i * pitch + x * pooling.columns + j) * width + n
-                    if i + j == 0:
-                        pool(sums, at, pooling.floor, line, place, 0, 0)
-                    elif pooling.greatest:
-                        pool(sums, at, pooling.floor, line, place, 1, 1)
-                    else:
-                        pool(sums, at, pooling.floor, line, place, 0, 1)
+            at, place = (first + x * across) * width + n, x * width + n
+            if pooling.greatest:
+                pool(sums, at, pitch * width, width, rows, across, floor, line, place, 1)
+            else:
+                pool(sums, at, pitch * width, width, rows, across, floor, line, place, 0)
 
 
 @kernel

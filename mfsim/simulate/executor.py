@@ -11,7 +11,7 @@ from mfsim.kernels.int8_product import aligned, scratch
 from mfsim.kernels.narrowed import narrow
 from mfsim.program import Program, Tensor
 from mfsim.simulate.forms import bound
-from mfsim.simulate.inputs import check_codes
+from mfsim.simulate.inputs import check_codes, fill_codes
 from mfsim.simulate.plan import Plan, View
 
 CACHE = 1 << 24
@@ -85,8 +85,8 @@ class Executor:
         }
         self._free: list[_Room] = []
 
-    def run(self, inputs: Mapping[str, np.ndarray], visit: Visit) -> dict[str, int]:
-        """Run one chunk, show what is to be seen to `visit`, and return the overflow events by node.
+    def run(self, inputs: Mapping[str, np.ndarray], visit: Visit, real: bool = False) -> dict[str, int]:
+        """Run one chunk of codes, or of `real` inputs, show what is to be seen to `visit`, and return the overflow events by node.
 
         What `visit` gets holds codes of any integer type, and only until it returns. Codes outside the range of an input
         are a `DataError`.
@@ -96,7 +96,10 @@ class Executor:
         scratch.buffers = room.buffers
         sources, calls = self._bound(room, batch)
         for name, codes in inputs.items():
-            _take(self.program.tensors[name], codes, sources[name][0])
+            if real:
+                fill_codes(self.program, name, codes, sources[name][0])
+            else:
+                _take(self.program.tensors[name], codes, sources[name][0])
         for _, shown in sources.values():
             for name, codes in shown:
                 visit(name, codes)

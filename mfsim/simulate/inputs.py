@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from mfsim.errors import DataError, ShapeError, did_you_mean
-from mfsim.fixed_point import quantize, round_floats
+from mfsim.fixed_point import quantize, quantize_into, round_floats
 from mfsim.program import Program, Tensor
 
 Inputs = np.ndarray | Mapping[str, np.ndarray]
@@ -94,6 +94,18 @@ def quantize_input(program: Program, images: Inputs) -> np.ndarray | dict[str, n
     """
     made = {name: _codes(program, name, values) for name, values in by_name(program, images).items()}
     return made if isinstance(images, Mapping) else made[program.inputs[0]]
+
+
+def fill_codes(program: Program, name: str, values: np.ndarray, codes: np.ndarray) -> None:
+    """Fill `codes`, of any integer type that holds the range of an input, with what `quantize_input` makes of `values`."""
+    tensor, metadata = program.tensors[name], program.metadata
+    rounding = metadata.get(f"input.{name}.rounding", "half_even")
+    exact = rounding not in ("none", "bipolar") and not tensor.scale.factors
+    if values.dtype.kind == "f" and exact and int(metadata.get(f"input.{name}.zero_point", "0")) == 0:
+        limits = tensor.range.low, tensor.range.high
+        if quantize_into(codes, values, tensor.scale, limits, rounding):
+            return
+    codes[...] = _codes(program, name, values)
 
 
 def _codes(program: Program, name: str, values: np.ndarray) -> np.ndarray:

@@ -107,7 +107,7 @@ class Simulator:
         arrays = by_name(program, inputs)
         samples = len(next(iter(arrays.values()))) if arrays else 0
         if real and not samples:
-            _quantized(program, arrays)
+            quantize_input(program, arrays)
         for name, codes in {} if real else arrays.items():
             check_integers(name, codes)
             if trace is not None:
@@ -135,11 +135,11 @@ class Simulator:
                 stop = min(start + size, samples)
                 part = {name: array[start:stop] for name, array in arrays.items()}
                 try:
-                    events = executor.run(_quantized(program, part) if real else part, visit)
+                    events = executor.run(part, visit, real)
                 except DataError:
                     # Say where it is, or what codes reach, in all samples, not in this chunk.
                     if real:
-                        _quantized(program, arrays)
+                        quantize_input(program, arrays)
                     for name, codes in {} if real else arrays.items():
                         check_codes(program.tensors[name], codes)
                     raise
@@ -240,11 +240,6 @@ def simulate(
     return Simulator(program, kernels=kernels).run(
         inputs, real=real, batch_size=batch_size, threads=threads, observe=observe, keep=keep, trace=trace, progress=progress
     )
-
-
-def _quantized(program: Program, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the codes of real inputs."""
-    return dict(quantize_input(program, values))
 
 
 def _chunk(samples: int, most: int, threads: int) -> int:
