@@ -57,6 +57,29 @@ class Fit(NamedTuple):
         return not (self.kept or self.rules[0].any() or self.rules[4].any())
 
 
+AS_THEY_ARE, PLAIN, ANY = 0, 1, 2
+"""How codes are fitted: not at all, as a plain `Fit` says, or as any."""
+
+
+class OneRule(NamedTuple):
+    """A `Fit` by one rule, as kernels take it; `rules` [6], `lo` and `hi` of one word."""
+
+    how: int
+    rules: np.ndarray
+    lo: np.signedinteger[Any]
+    hi: np.signedinteger[Any]
+    kept: int
+
+
+def one_rule(fit: Fit | None, word: type[Any]) -> OneRule:
+    """Return how to fit codes of `word`, which holds every number on the way, by the only rule of `fit`."""
+    if fit is None:
+        return OneRule(AS_THEY_ARE, np.zeros(6, word), word(0), word(0), 0)
+    # The lowest code of a word stands for no floor.
+    rules = fit.rules[:, 0].astype(word)
+    return OneRule(PLAIN if fit.plain else ANY, rules, word(fit.lo), word(fit.hi), fit.kept)
+
+
 def _rule(shift: int, rounding: str) -> tuple[int, int, int, int, int]:
     """Return left, places, added, odd, below."""
     if shift <= 0:

@@ -7,12 +7,12 @@ Python, and the operands of one matrix and its sums, in buffers of the thread, s
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mfsim.kernels.emit import address, inner, piece
-from mfsim.kernels.fits import fit_one
+from mfsim.kernels.fits import AS_THEY_ARE, PLAIN, fit_one, one_rule
 from mfsim.kernels.int8_levels import multiply
 from mfsim.kernels.int8_product import scratch, up
 from mfsim.kernels.int8_take import interleave, take
@@ -30,26 +30,6 @@ class Plan(NamedTuple):
     parts: np.ndarray
     joins: np.ndarray
     tables: np.ndarray
-
-
-AS_THEY_ARE, PLAIN, ANY = 0, 1, 2
-"""How sums are fitted: not at all, as a plain `Fit` says, or as any."""
-
-
-class After(NamedTuple):
-    """The `Fit` of sums by one rule, as kernels take it; `rules` [6], `lo` and `hi` of one word."""
-
-    how: int
-    rules: np.ndarray
-    lo: np.signedinteger[Any]
-    hi: np.signedinteger[Any]
-    kept: int
-
-
-def _after(fit):
-    if fit is None:
-        return After(AS_THEY_ARE, np.zeros(6, np.int32), np.int32(0), np.int32(0), 0)
-    return After(PLAIN if fit.plain else ANY, fit.rules[:, 0].copy(), fit.word(fit.lo), fit.word(fit.hi), fit.kept)
 
 
 class Space(NamedTuple):
@@ -185,7 +165,7 @@ def prepared(x, w, sums_of, fit):
     sums = sums_of(np.zeros((length, columns), np.int64), np.zeros(columns, np.int64), probe, None)
     if sums is None or (fit and (len(sums) > 1 or fit.rules.shape[1] > 1)):
         return None
-    after = _after(fit)
+    after = one_rule(fit, fit.word if fit else np.int32)
     products = [each.product for each in sums]
     layout, depth, width = products[0].layout, products[0].depth, products[0].width
     size = min(up(rows, layout.rows), up(products[0].chunk, layout.rows))

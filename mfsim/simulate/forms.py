@@ -23,8 +23,8 @@ Run = Callable[[Sequence[np.ndarray], Mapping[str, Any], Sequence[np.ndarray]], 
 
 FITTING = frozenset(
     f"{kind}{shape}" for kind in ("", "mf_", "adder_", "min_", "shift_") for shape in ("conv2d", "matmul")
-)
-"""Ops whose fast form can fit its sums into a word before it writes them."""
+) | {"add", "relu", "soft_threshold", "sub"}
+"""Ops whose fast form can fit its results into a word before it writes them."""
 ANY_WORD = frozenset({"pad", "slice", "transpose"})
 """Ops whose plain form moves codes of any integer type."""
 

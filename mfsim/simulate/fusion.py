@@ -1,4 +1,4 @@
-"""Products that fit their sums into the word of the requantize behind them.
+"""Products and sums that fit their results into the word of the requantize behind them.
 
 Between the two there may be a ReLU, behind a convolution windows that are joined and, where one rule holds for all
 channels, what moves codes: rounding does not mind in which order codes lie, so that narrow codes are moved instead of
@@ -50,12 +50,13 @@ def chains(
     for node in nodes:
         for name in node.inputs:
             readers[source(name)].append(node)
-    found = {}
+    found: dict[str, Chain] = {}
+    done: set[str] = set()
     for node in nodes:
-        if node.op in FITTING:
-            chain = _chain(program, node, readers, shown)
-            if chain is not None:
-                found[node.name] = chain
+        chain = _chain(program, node, readers, shown) if node.op in FITTING and node.name not in done else None
+        if chain is not None:
+            found[node.name] = chain
+            done.update(each.name for each in chain.nodes)
     return found
 
 

@@ -8,10 +8,13 @@ chunks in work, and of the results.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+from collections import deque
 from collections.abc import Callable, Collection, Generator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 
 import numpy as np
 
@@ -168,23 +171,35 @@ class Simulator:
     def _mapped(
         self, function: Callable[[int], _Found], starts: range, threads: int
     ) -> Generator[_Found, None, None]:
-        """Yield `function` of each start, in order; when it is closed, what has not begun never does."""
-        threads = min(threads, len(starts))
-        if threads <= 1:
-            yield from map(function, starts)
-            return
-        made_for = os.getpid(), threads
-        if made_for not in self._pools:
-            # Threads are kept, but another process has none of them.
-            self._pools = {made_for: ThreadPoolExecutor(threads, thread_name_prefix="mfsim")}
-        futures = [self._pools[made_for].submit(function, start) for start in starts]
+        """Yield `function` of each start, as they end; when it is closed, what has not begun never does.
+
+        The calling thread works too, as a thread that has to be woken may wait for the core of another.
+        """
+        todo, ready = deque(starts), SimpleQueue[Callable[[], _Found]]()
+
+        def work() -> None:
+            with contextlib.suppress(IndexError):
+                while True:
+                    ready.put(_outcome(function, todo.popleft()))
+
+        helpers = min(threads, len(starts)) - 1
+        futures = [self._pool(helpers).submit(work) for _ in range(helpers)]
         try:
-            for future in futures:
-                yield future.result()
+            for _ in starts:
+                if ready.empty() and todo:
+                    with contextlib.suppress(IndexError):
+                        ready.put(_outcome(function, todo.popleft()))
+                yield ready.get()()
         finally:
-            for future in futures:
-                future.cancel()
+            todo.clear()
             wait(futures)
+
+    def _pool(self, helpers: int) -> ThreadPoolExecutor:
+        """Return threads, which are kept; but another process has none of those of this one."""
+        made_for = os.getpid(), helpers
+        if made_for not in self._pools:
+            self._pools = {made_for: ThreadPoolExecutor(helpers, thread_name_prefix="mfsim")}
+        return self._pools[made_for]
 
     def _executor(self, every: bool, keep: Collection[str]) -> Executor:
         tensors = self.program.tensors
@@ -240,6 +255,19 @@ def simulate(
     return Simulator(program, kernels=kernels).run(
         inputs, real=real, batch_size=batch_size, threads=threads, observe=observe, keep=keep, trace=trace, progress=progress
     )
+
+
+def _outcome(function: Callable[[int], _Found], start: int) -> Callable[[], _Found]:
+    """Return what returns `function(start)`, which is called now, or raises its error."""
+    try:
+        found = function(start)
+    except Exception as error:  # the thread that asked for it raises it
+        return functools.partial(_raise, error)
+    return lambda: found
+
+
+def _raise(error: Exception) -> _Found:
+    raise error
 
 
 def _chunk(samples: int, most: int, threads: int) -> int:
