@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from mfsim import formats
 from mfsim.errors import DataError, FormatError, RangeError, ShapeError
-from mfsim.fixed_point import dequantize, quantize, requantize
+from mfsim.fixed_point import dequantize, quantize, quantize_into, requantize
 from mfsim.formats import Format, Overflow, Rounding, Scale
+from mfsim.kernels.operands import stored
 from tests.bits import assert_bit_equal
 
 MODES = {
@@ -345,3 +346,25 @@ def test_errors(call, error, message):
     with pytest.raises(error) as caught:
         call()
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("rounding", Rounding)
+@pytest.mark.parametrize("exponent", [-51, -50, -7, 0, 50, 51])
+@pytest.mark.parametrize("word", [Format(8), Format(24), Format(24, False), Format(25), Format(52)], ids=str)
+def test_float32_near_halves_and_the_ends_of_words(word, exponent, rounding):
+    """Where values are rounded in float32, and just beyond: the same codes as in rational numbers."""
+    rng = np.random.default_rng(3)
+    codes = np.concatenate([rng.integers(word.lo, word.hi, 40), [word.lo - 1, word.lo, word.hi, word.hi + 1, 0, -1, 1]])
+    exact = np.concatenate([codes + part for part in (0.0, 0.5, -0.5, 0.25)])
+    values = np.ldexp(exact.astype(np.float32), exponent)
+    values = np.concatenate([values, np.nextafter(values, np.float32(np.inf)), np.nextafter(values, -np.float32(np.inf))])
+    found = quantize(values, Scale.of(exponent), word, rounding=rounding)
+    limits = word.lo, word.hi
+    expected = [
+        min(max(rounded(Fraction(float(value)) / Fraction(2) ** exponent, rounding), limits[0]), limits[1])
+        for value in values
+    ]
+    assert found.tolist() == expected
+    narrow = np.empty(values.shape, stored(word.lo, word.hi))
+    if quantize_into(narrow, values, Scale.of(exponent), limits, rounding):
+        assert narrow.tolist() == expected

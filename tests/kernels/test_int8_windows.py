@@ -9,7 +9,9 @@ from mfsim.formats import Format
 from mfsim.kernels import int8_windows
 from mfsim.kernels.fits import NOTHING, fitted
 from mfsim.ops.mf_conv2d import geometries
-from mfsim.simulate.forms import form_of, operand_of
+from mfsim.simulate import simulate
+from mfsim.simulate.forms import fast_form, form_of, operand_of
+from tests.bits import assert_bit_equal
 from tests.kernels.prepared import check, program_of
 
 GEOMETRIES = [pytest.param(*rest, id=name) for name, *rest in geometries() if "groups" not in rest[2]]
@@ -71,3 +73,17 @@ def int8_product_of(op, program):
         [operand_of(tensor) for tensor in tensors] for tensors in (program.inputs_of(node), program.outputs_of(node))
     )
     return form_of(op, inputs, outputs, node.attributes, fitted(0, 1, [NOTHING], (0, 1)))
+
+
+def test_a_bound_form_reads_whatever_its_arrays_hold(level):
+    rng = np.random.default_rng(5)
+    for op, geometry in (("conv2d", {"pads": (1, 1, 1, 1)}), ("mf_conv2d", {"strides": (2, 1)})):
+        program = program_of(op, ((3, 6, 5), Format(8), -4), (weights(rng, (9, 3, 3, 3)), [-7]), geometry)
+        (node,) = program.nodes
+        (result,) = program.outputs_of(node)
+        x, y = np.empty((4, 3, 6, 5), np.int8), np.empty((4, *result.shape[1:]), np.int32)
+        call = fast_form(program, node).bind([x], [y])
+        for _ in range(3):
+            x[...] = rng.integers(-128, 128, x.shape)
+            call()
+            assert_bit_equal(y.astype(np.int64), simulate(program, x, kernels="plain").output)

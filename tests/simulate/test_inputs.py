@@ -198,3 +198,30 @@ def test_only_output():
     with pytest.raises(DataError) as caught:
         _ = both.output
     assert str(caught.value) == "the program has the outputs x, y; choose one of `outputs`"
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (ZERO, "the input `x` must be floating-point values, not int64"),
+        (ZERO[:0], "the input `x` must be floating-point values, not int64"),
+        (np.where(np.arange(27).reshape(9, 3) == 22, np.nan, 0.0), "sample 7 of input `x` holds NaN"),
+        (np.where(np.arange(27).reshape(9, 3) == 25, np.inf, 0.0), "sample 8 of input `x` holds infinity"),
+    ],
+)
+def test_errors_in_real_inputs_name_the_sample_of_all(values, text):
+    for threads in (1, 2):
+        with pytest.raises(DataError) as caught:
+            simulate(one(), values, real=True, batch_size=2, threads=threads)
+        assert str(caught.value) == text
+
+
+def test_real_inputs_of_programs_that_do_not_round():
+    bipolar = one("bipolar")
+    values = np.array([[-0.5, 0.0, 3.0]] * 5)
+    expected = simulate(bipolar, quantize_input(bipolar, values)).output
+    assert_bit_equal(simulate(bipolar, values, real=True, batch_size=2).output, expected)
+    narrow = one(range_=Range.of(-2, 1))
+    codes = quantize_input(narrow, np.array([[-9.0, 0.25, 9.0]]))
+    assert_bit_equal(codes, np.array([[-2, 0, 1]]))
+    assert_bit_equal(simulate(narrow, np.array([[-9.0, 0.25, 9.0]]), real=True).output, -codes)

@@ -106,6 +106,101 @@ def test_an_accumulator_is_fitted_too():
     assert len(plan.steps) == 1
 
 
+def convolution(builder, op, pads, bits=8, exponents=(-7,), w_bits=8):
+    """Add a convolution of 3 x 9 x 8 codes with 5 outputs of 3 x 3."""
+    x = builder.input("x", (3, 9, 8), Format(bits), Scale.of(-5))
+    scale = Scale(tuple(exponents), 0) if len(exponents) > 1 else Scale.of(exponents[0])
+    codes = RNG.integers(-(2 ** (w_bits - 1)) + 1, 2 ** (w_bits - 1), (5, 3, 3, 3))
+    return builder.node(op, [x, builder.constant("w", codes, Format(w_bits), scale)], {"pads": pads})
+
+
+def pooled(builder, op, y, rows, columns, **more):
+    """Add windows of rows x columns that do not overlap, unless `more` says so."""
+    attributes = {"kernel": (rows, columns), "strides": (rows, columns), "pads": (0, 0, 0, 0), **more}
+    return builder.node(op, [y], attributes | ({"mean": 0} if op == "sum_pool2d" else {}))
+
+
+@pytest.mark.parametrize("pool", ["sum_pool2d", "max_pool2d"])
+@pytest.mark.parametrize("op", ["conv2d", "mf_conv2d"])
+@pytest.mark.parametrize("shape", [(2, 2), (3, 1), (9, 8), (2, 3)], ids=str)
+@pytest.mark.parametrize("rectified", ["no", "before", "behind"])
+def test_a_convolution_joins_windows_and_fits_them(op, pool, shape, rectified):
+    for exponents in ((-7,), (-15,)):  # the second: an MF product of two int8 products
+        builder = ProgramBuilder()
+        y = convolution(builder, op, (1, 1, 1, 1), exponents=exponents)
+        if rectified == "before":
+            y = builder.node("relu", [y], {})
+        y = pooled(builder, pool, y, *shape)
+        if rectified == "behind":
+            y = builder.node("relu", [y], {})
+        shift = 12 if op == "mf_conv2d" and len(exponents) == 1 and exponents[0] == -15 else 5
+        word = {"shift": (shift,), "axis": -1, "bits": 8, "signed": 1}
+        plan = same_as_plain(builder.finish([builder.node("requantize", [y], word)]))
+        assert len(plan.steps) == 1
+
+
+@pytest.mark.parametrize("level", host.available())
+@pytest.mark.parametrize("size", [1, 2000], ids=str)
+def test_windows_are_joined_on_every_level_and_in_pieces(level, size, monkeypatch):
+    monkeypatch.setenv(host.VARIABLE, level)
+    monkeypatch.setattr("mfsim.kernels.int8_rows.CACHE", size)
+    monkeypatch.setattr("mfsim.kernels.int8_rows.OPERANDS", size)
+    for op, axis in (("conv2d", 1), ("mf_conv2d", -1)):
+        builder = ProgramBuilder()
+        y = convolution(builder, op, (0, 2, 1, 0), exponents=(-7, -6, -8, -7, -5) if axis > 0 else (-7,))
+        y = pooled(builder, "sum_pool2d", y, 2, 2)
+        shift = (4, 0, -1, 5, 2) if axis > 0 else (4,)
+        plan = same_as_plain(
+            builder.finish([builder.node("requantize", [y], {"shift": shift, "axis": axis, "bits": 10, "signed": 1})])
+        )
+        assert len(plan.steps) == 1
+
+
+def test_windows_that_are_not_joined():
+    word = {"shift": (4,), "axis": -1, "bits": 8, "signed": 1}
+    for more in ({"strides": (1, 2)}, {"pads": (1, 0, 0, 0)}):
+        builder = ProgramBuilder()
+        y = pooled(builder, "sum_pool2d", convolution(builder, "conv2d", (1, 1, 1, 1)), 2, 2, **more)
+        assert len(same_as_plain(builder.finish([builder.node("requantize", [y], word)])).steps) == 3
+    builder = ProgramBuilder()
+    sums = convolution(builder, "conv2d", (1, 1, 1, 1))
+    program = builder.finish([builder.node("requantize", [pooled(builder, "max_pool2d", sums, 2, 2)], word)])
+    assert len(Plan(program, "fast", [sums]).steps) == 3, "sums that are seen are written"
+
+
+@pytest.mark.parametrize("overflow", ["saturate", "wrap"])
+@pytest.mark.parametrize("rounding", ["half_even", "half_away"])
+@pytest.mark.parametrize("op", ["add", "sub", "constant", "relu", "add and relu", "soft_threshold"])
+def test_sums_are_fitted_into_the_word_behind_them(op, rounding, overflow):
+    for bits in (8, 34):
+        builder = ProgramBuilder()
+        a = builder.input("a", (4, 5), Format(bits), Scale.of(-4))
+        if op in ("relu", "soft_threshold"):
+            more = [builder.constant("t", np.array([9]), Format(6, False), Scale.of(-4))] if op != "relu" else []
+            y = builder.node(op, [a, *more], {})
+        else:
+            b = (
+                builder.constant("b", RNG.integers(-100, 100, (4, 5)), Format(8), Scale.of(-3))
+                if op == "constant"
+                else builder.input("b", (4, 5), Format(8), Scale.of(-3))
+            )
+            y = builder.node("sub" if op == "sub" else "add", [a, b], {})
+            if op == "add and relu":
+                y = builder.node("relu", [y], {})
+        attributes = {"shift": (2,), "axis": -1, "bits": 5, "signed": 1, "rounding": rounding, "overflow": overflow}
+        program = builder.finish([builder.node("requantize", [y], attributes)])
+        assert len(same_as_plain(program).steps) == 1
+        assert sum(simulate(program, random_codes(program, 9, 1)).overflows.values()) > 0
+
+
+def test_sums_with_a_rule_for_each_channel_are_not_fitted():
+    builder = ProgramBuilder()
+    a, b = (builder.input(name, (4, 5), Format(8), Scale.of(-4)) for name in "ab")
+    attributes = {"shift": (2, 1, 0, 3, 2), "axis": 2, "bits": 5, "signed": 1}
+    program = builder.finish([builder.node("requantize", [builder.node("add", [a, b], {})], attributes)])
+    assert len(same_as_plain(program).steps) == 2
+
+
 def test_what_is_seen_or_read_twice_is_written():
     builder = ProgramBuilder()
     y = product(builder, "matmul")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ from mfsim.builder import ProgramBuilder
 from mfsim.errors import DataError, UnsupportedOpError
 from mfsim.formats import Format, Scale
 from mfsim.reference import run_reference
-from mfsim.simulate import simulate
+from mfsim.simulate import Simulator, quantize_input, simulate
 from mfsim.simulate.plan import Plan
 from tests.bits import assert_bit_equal
 from tests.programs import random_codes, random_program, with_all_outputs
@@ -174,7 +175,10 @@ def test_progress(threads):
         assert threading.get_ident() == main
 
     simulate(program, np.zeros((10, 2, 3), np.int64), batch_size=4, threads=threads, progress=progress)
-    assert calls == [(4, 10), (8, 10), (10, 10)]
+    # Chunks end in any order.
+    sizes = [now - before for now, before in zip([done for done, _ in calls], [0, *(done for done, _ in calls)])]
+    assert sorted(sizes) == [2, 4, 4]
+    assert [total for _, total in calls] == [10, 10, 10]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -258,3 +262,51 @@ def test_a_level_that_is_none_is_one_error(monkeypatch):
         UnsupportedOpError, match=r"^`MFSIM_CPU` must be one of .*portable, not 'mmx', which is no level$"
     ):
         simulate(small().finish(["x"]), np.zeros((1, 2, 3), np.int64))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_real_inputs_are_quantized_chunk_by_chunk(threads):
+    rng = np.random.default_rng(7)
+    for signed, exponent in ((True, -5), (False, 3), (True, -60)):
+        builder = ProgramBuilder()
+        x = builder.input("x", (3, 4), Format(8, signed), Scale.of(exponent))
+        program = builder.finish([builder.node("requantize", [x], {"shift": (1,), "axis": -1, "bits": 5, "signed": 1})])
+        for word in (np.float16, np.float32, np.float64):
+            values = np.ldexp(rng.standard_normal((21, 3, 4)) * 40, min(exponent, 4)).astype(word)
+            expected = simulate(program, quantize_input(program, values), observe=True, keep="x")
+            found = simulate(program, values, real=True, batch_size=4, threads=threads, observe=True, keep="x")
+            assert_bit_equal(found.output, expected.output)
+            assert_bit_equal(found.kept["x"], expected.kept["x"])
+            assert (found.overflows, found.observed) == (expected.overflows, expected.observed)
+
+
+def test_threads_are_kept_by_a_simulator_and_leave_with_it():
+    builder = small()
+    program = builder.finish([builder.node("neg", ["x"])])
+    simulator = Simulator(program)
+    codes = np.zeros((40, 2, 3), np.int64)
+    before = set(threading.enumerate())
+    simulator.run(codes, batch_size=1, threads=3)
+    first = set(threading.enumerate()) - before
+    simulator.run(codes, batch_size=1, threads=3)
+    helpers = set(threading.enumerate()) - before
+    assert first <= helpers
+    assert 1 <= len(helpers) <= 2
+    del simulator
+    gc.collect()
+    for helper in helpers:
+        helper.join(5)
+        assert not helper.is_alive()
+
+
+def test_an_error_in_any_chunk_ends_the_run():
+    builder = small()
+    program = builder.finish([builder.node("neg", ["x"])])
+    simulator = Simulator(program)
+    codes = np.zeros((40, 2, 3), np.int64)
+    codes[33, 1, 1] = 1000
+    codes[3, 1, 1] = -7000
+    for threads in (1, 2, 3):
+        with pytest.raises(DataError, match="reach -7000..1000"):
+            simulator.run(codes, batch_size=4, threads=threads)
+        assert not simulator.run(codes[4:33], batch_size=4, threads=threads).output.any(), "it can be used on"
