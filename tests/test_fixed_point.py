@@ -357,7 +357,9 @@ def test_float32_near_halves_and_the_ends_of_words(word, exponent, rounding):
     codes = np.concatenate([rng.integers(word.lo, word.hi, 40), [word.lo - 1, word.lo, word.hi, word.hi + 1, 0, -1, 1]])
     exact = np.concatenate([codes + part for part in (0.0, 0.5, -0.5, 0.25)])
     values = np.ldexp(exact.astype(np.float32), exponent)
-    values = np.concatenate([values, np.nextafter(values, np.float32(np.inf)), np.nextafter(values, -np.float32(np.inf))])
+    values = np.concatenate(
+        [values, np.nextafter(values, np.float32(np.inf)), np.nextafter(values, -np.float32(np.inf))]
+    )
     found = quantize(values, Scale.of(exponent), word, rounding=rounding)
     limits = word.lo, word.hi
     expected = [

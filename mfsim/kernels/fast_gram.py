@@ -14,7 +14,9 @@ def prepare(inputs, outputs, attributes):
     (x,), (*outer, rows, length) = inputs, inputs[0].shape
     columns = x._replace(shape=(*outer, length, rows))
     ends, y = (x.low, x.high), (outputs[0].low, outputs[0].high)
-    multiply = int8_batched.prepared(x, columns, lambda w, bias, probe, run: dense_sums(ends, w, bias, y, run, probe), None)
+    multiply = int8_batched.prepared(
+        x, columns, lambda w, bias, probe, run: dense_sums(ends, w, bias, y, run, probe), None
+    )
     if multiply is None:
         return None
     last = len(x.shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.kernels.fits import NOTHING, fitted, fitting
-from mfsim.kernels.words import word_of
+from mfsim.kernels.words import WORDS, word_of
 
 FORMS = ("portable",)
 
@@ -18,7 +18,7 @@ def prepare(inputs, outputs, attributes, after=None):
     word = word_of(x.low, x.high)
     if word is None or after.rules.shape[1] > 1:
         return None
-    word = np.promote_types(word, after.word).type
+    word = max(word, after.word, key=WORDS.index)
     rules = after.rules.astype(word)
     rules[-1] = np.maximum(rules[-1], 0)
     return fitting(after._replace(word=word, rules=rules), 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mfsim.kernels.fits import AS_THEY_ARE, PLAIN, fit_one, one_rule
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.words import add, least, most, sub, word_of
+from mfsim.kernels.words import WORDS, add, least, most, sub, word_of
 
 FORMS = ("portable",)
 
@@ -49,7 +49,7 @@ def prepare(inputs, outputs, attributes, after=None):
     word = word_of(x.low, x.high, -thresholds.high, thresholds.high)
     if word is None or (after and after.rules.shape[1] > 1):
         return None
-    word = np.promote_types(word, after.word).type if after else word
+    word = max(word, after.word, key=WORDS.index) if after else word
     upper = thresholds.codes.reshape(-1).astype(word)
     lower = np.negative(upper)
     across = channels > 1 and inner == 1

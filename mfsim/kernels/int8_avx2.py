@@ -34,7 +34,9 @@ def block(typing, a, stride, table, b, start, c, width, steps):
             weights = [load(builder, builder.add(places[1], I64(32 * k)), _WORDS) for k in range(VECTORS)]
             following = []
             for row in range(ROWS):
-                pair = builder.bitcast(broadcast(builder, load(builder, builder.add(lines[row], offset), I32), 8), _WORDS)
+                pair = builder.bitcast(
+                    broadcast(builder, load(builder, builder.add(lines[row], offset), I32), 8), _WORDS
+                )
                 for k, weight in enumerate(weights):
                     products = builder.call(dot, [pair, weight])
                     following.append(builder.add(sums[row * VECTORS + k], products))

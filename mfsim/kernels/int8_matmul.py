@@ -6,7 +6,7 @@ import numpy as np
 
 from mfsim.kernels import int8_batched
 from mfsim.kernels.int8_product import up
-from mfsim.kernels.int8_rows import RowProducts, address_of, batches, bindable, left_operands
+from mfsim.kernels.int8_rows import Bindable, RowProducts, address_of, batches, left_operands
 from mfsim.kernels.int8_take import VALUE, take
 
 
@@ -27,11 +27,11 @@ def prepared(inputs, y, sums_of, after):
         return None
     products = RowProducts(sums, after, y, slice(0, outputs), outputs)
 
-    def bind(inputs, outputs):
+    def calls_of(inputs, outputs):
         x, y = inputs[0].reshape(-1, length), outputs[0].reshape(-1, w.shape[1])
         return matrix(products, x, y)
 
-    return bindable(bind, products.events)
+    return Bindable(calls_of, products.events)
 
 
 def matrix(products, x, y):
@@ -41,7 +41,9 @@ def matrix(products, x, y):
     # Bytes are read where they lie, but for the last rows if a block or a step would read what is behind them.
     whole = (m + 1 - -(-up(length, layout.step) // length)) // layout.rows * layout.rows
     as_it_lies = x.dtype.itemsize == size == 1 and whole > 0
-    copied = [number for number, what in enumerate(takes) if not (as_it_lies and what[0] == VALUE and not any(what[2:]))]
+    copied = [
+        number for number, what in enumerate(takes) if not (as_it_lies and what[0] == VALUE and not any(what[2:]))
+    ]
     calls = []
     for first, end in batches(m, length * size * len(copied)):
         count, safe = end - first, 2**62

@@ -91,5 +91,3 @@ def _together(what, x, values, signs, shift_x, shift_w, zero):
     if None in kinds:
         return None
     return [Part(kinds[0], what, SIGN, zero, 0, shift_x), Part(kinds[1], SIGN, what, zero, places, shift)]
-
-

@@ -112,31 +112,35 @@ class RowProducts:
         )  # fmt: skip
 
 
-def bindable(bind, events):
-    """Return the `run` of a fast form whose `bind(inputs, outputs)` returns kernels with their arguments, a list.
+class Bound:
+    """Kernels with their arguments, called one after the other; `arrays` are those that are read through addresses."""
 
-    Whoever runs it on the same arrays again may call what `run.bind` returns instead, and spare all that comes before the
+    def __init__(self, calls, arrays, events) -> None:
+        self.calls, self.arrays, self.events = calls, arrays, events
+
+    def __call__(self) -> int | None:
+        found = 0
+        for kernel, arguments in self.calls:
+            found += kernel(*arguments) or 0
+        return found if self.events else None
+
+
+class Bindable:
+    """The `run` of a fast form whose `calls_of(inputs, outputs)` returns kernels with their arguments, a list.
+
+    Whoever runs it on the same arrays again may call what `bind` returns instead, and spare all that comes before the
     kernels. `events` is whether misfits are counted.
     """
 
-    def bound(inputs, outputs):
-        calls = bind(inputs, outputs)
+    def __init__(self, calls_of, events) -> None:
+        self.calls_of, self.events = calls_of, events
 
-        def call():
-            found = 0
-            for kernel, arguments in calls:
-                found += kernel(*arguments) or 0
-            return found if events else None
+    def bind(self, inputs, outputs) -> Bound:
+        """Return what runs the form on these arrays, whatever codes they hold."""
+        return Bound(self.calls_of(inputs, outputs), inputs, self.events)
 
-        # What is read through addresses lives as long as the call.
-        call.arrays = inputs
-        return call
-
-    def run(inputs, attributes, outputs):
-        return bound(inputs, outputs)()
-
-    run.bind = bound
-    return run
+    def __call__(self, inputs, attributes, outputs) -> int | None:
+        return self.bind(inputs, outputs)()
 
 
 def batches(samples, size):

@@ -12,7 +12,7 @@ import numpy as np
 from mfsim.kernels import host
 from mfsim.kernels.int8_image import picture, windows
 from mfsim.kernels.int8_product import LAYOUTS, scratch, up
-from mfsim.kernels.int8_rows import RowProducts, address_of, batches, bindable, left_operands
+from mfsim.kernels.int8_rows import Bindable, RowProducts, address_of, batches, left_operands
 from mfsim.kernels.windows import window_of
 
 LEAST_OUTPUTS = 8
@@ -37,17 +37,15 @@ def prepared(inputs, y, attributes, sums_of, after, direct=True):
     slices = [slice(g * each, (g + 1) * each) for g in range(groups)]
     window = window_of(w.shape[2:], attributes)
     run_length = _run_length(w.shape[1], window) if direct else None
-    sums = [
-        sums_of(np.ascontiguousarray(flat[:, part]), bias[part], part, run_length or len(flat)) for part in slices
-    ]
+    sums = [sums_of(np.ascontiguousarray(flat[:, part]), bias[part], part, run_length or len(flat)) for part in slices]
     if None in sums:
         return None
     products = [RowProducts(found, after, y, part, len(w)) for found, part in zip(sums, slices, strict=True)]
 
-    def bind(inputs, outputs):
+    def calls_of(inputs, outputs):
         return _calls(inputs[0], products, w.shape[1], window, run_length, attributes["pads"], outputs[0])
 
-    return bindable(bind, products[0].events)
+    return Bindable(calls_of, products[0].events)
 
 
 def _run_length(channels, window):
@@ -97,9 +95,7 @@ def _calls(x, products, channels, window, run_length, pads, y):
                     addresses[0, number] = address_of(image) + runs
                 else:
                     gathered = left_operands(f"left operands {number}", count * lines * line, length, layout)
-                    calls.append(
-                        (windows, (image, count, lines, line, channels, window, pitch, above, gathered))
-                    )
+                    calls.append((windows, (image, count, lines, line, channels, window, pitch, above, gathered)))
                     addresses[0, number] = address_of(gathered)
             if run_length:
                 found = count, lines, line, pitch, above, channels * size

@@ -46,7 +46,5 @@ def prepared_matmul(inputs, outputs, attributes, after):
 def prepared_conv2d(inputs, outputs, attributes, after):
     """Return a `run` of a convolution; with `after` None if there is no int8 product of it."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
-    run = int8_windows.prepared(
-        inputs, y, attributes, lambda w, bias, part, run: power_sums(x, w, bias, y, run), after
-    )
+    run = int8_windows.prepared(inputs, y, attributes, lambda w, bias, part, run: power_sums(x, w, bias, y, run), after)
     return run if run or after else line_windows.prepared(inputs, outputs, attributes, mf=False)

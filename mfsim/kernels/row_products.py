@@ -161,19 +161,19 @@ def fit(source, source_at, size, fitting, target, target_at):
                 found = add(found, rules.dtype.type(code != kept_code))
                 out[k] = kept_code
         elif fitting.plain:
-            lefts, places_, addeds, odds, belows, floors = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
+            lefts, places_, addeds, odds, unders, floors = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
             for k in range(count):
                 code, kept_code = fit_one(
-                    True, rules.dtype.type(sums[k]), lefts[k], places_[k], addeds[k], odds[k], belows[k], floors[k],
+                    True, rules.dtype.type(sums[k]), lefts[k], places_[k], addeds[k], odds[k], unders[k], floors[k],
                     low, high, kept,
                 )  # fmt: skip
                 found = add(found, rules.dtype.type(code != kept_code))
                 out[k] = kept_code
         else:
-            lefts, places_, addeds, odds, belows, floors = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
+            lefts, places_, addeds, odds, unders, floors = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
             for k in range(count):
                 code, kept_code = fit_one(
-                    False, rules.dtype.type(sums[k]), lefts[k], places_[k], addeds[k], odds[k], belows[k], floors[k],
+                    False, rules.dtype.type(sums[k]), lefts[k], places_[k], addeds[k], odds[k], unders[k], floors[k],
                     low, high, kept,
                 )  # fmt: skip
                 found = add(found, rules.dtype.type(code != kept_code))
@@ -240,7 +240,9 @@ def row_products(first, second, geometry, pooling, shifts, fitting, target, c, d
             some = min(geometry.some_lines, end - i)
             left = ((n * geometry.above + i) * geometry.pitch) * geometry.stride
             count = ((images - 1) * geometry.above + some - 1) * geometry.pitch + geometry.columns
-            multiply(first.level, left, geometry.stride, inner(first.table, copied), first.panels, first.start, c, count)
+            multiply(
+                first.level, left, geometry.stride, inner(first.table, copied), first.panels, first.start, c, count
+            )
             if two:
                 table = inner(second.table, copied)
                 multiply(second.level, left, geometry.stride, table, second.panels, second.start, d, count)

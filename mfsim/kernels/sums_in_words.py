@@ -8,7 +8,7 @@ import numpy as np
 
 from mfsim.kernels.fits import AS_THEY_ARE, PLAIN, fit_one, one_rule
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.words import add, sub, up, word_of
+from mfsim.kernels.words import WORDS, add, sub, up, word_of
 
 
 @functools.cache
@@ -49,7 +49,7 @@ def prepared(inputs, outputs, attributes, mode, after):
     word = word_of(*numbers, outputs[0].low, outputs[0].high)
     if word is None or (after and after.rules.shape[1] > 1):
         return None
-    word = np.promote_types(word, after.word).type if after else word
+    word = max(word, after.word, key=WORDS.index) if after else word
     constant = None
     if b.codes is not None:
         aligned = np.broadcast_to(b.codes << places[1], a.shape).astype(word)

@@ -110,14 +110,21 @@ def prepared_matmul(minimum, inputs, outputs, attributes, after):
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
     if inputs[1].codes is None:
         return None if after else prepared_batched(minimum, inputs, attributes)
-    return int8_matmul.prepared(inputs, y, lambda w, bias, probe, run: term_sums(minimum, x, w, bias, attributes), after)
+    return int8_matmul.prepared(
+        inputs, y, lambda w, bias, probe, run: term_sums(minimum, x, w, bias, attributes), after
+    )
 
 
 def prepared_conv2d(minimum, inputs, outputs, attributes, after):
     """Return a `run` of a convolution with the term, or None if some word is too wide or groups are small."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
     return int8_windows.prepared(
-        inputs, y, attributes, lambda w, bias, part, run: term_sums(minimum, x, w, bias, attributes), after, direct=False
+        inputs,
+        y,
+        attributes,
+        lambda w, bias, part, run: term_sums(minimum, x, w, bias, attributes),
+        after,
+        direct=False,
     )
 
 

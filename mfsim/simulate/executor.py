@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+
 import numpy as np
 
 from mfsim.kernels.int8_product import aligned, scratch

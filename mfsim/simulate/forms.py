@@ -111,7 +111,8 @@ def _fit(program: Program, sums: Operand, ending: Ending) -> Fit | None:
     fit = requantizing(sums.low, sums.high, attributes, ending.rectified)
     if fit is None or pool is None:
         return fit
-    windows = Pooling(*pool.attributes["kernel"], int(pool.op == "max_pool2d"))
+    kernel: Any = pool.attributes["kernel"]
+    windows = Pooling(kernel[0], kernel[1], int(pool.op == "max_pool2d"))
     return fit._replace(pool=windows._replace(floor=0) if ending.pool_rectified else windows)
 
 

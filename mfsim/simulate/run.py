@@ -168,9 +168,7 @@ class Simulator:
             {name: results[name] for name in keep},
         )
 
-    def _mapped(
-        self, function: Callable[[int], _Found], starts: range, threads: int
-    ) -> Generator[_Found, None, None]:
+    def _mapped(self, function: Callable[[int], _Found], starts: range, threads: int) -> Generator[_Found, None, None]:
         """Yield `function` of each start, as they end; when it is closed, what has not begun never does.
 
         The calling thread works too, as a thread that has to be woken may wait for the core of another.
@@ -253,7 +251,14 @@ def simulate(
         If `MFSIM_CPU` names no level of this machine.
     """
     return Simulator(program, kernels=kernels).run(
-        inputs, real=real, batch_size=batch_size, threads=threads, observe=observe, keep=keep, trace=trace, progress=progress
+        inputs,
+        real=real,
+        batch_size=batch_size,
+        threads=threads,
+        observe=observe,
+        keep=keep,
+        trace=trace,
+        progress=progress,
     )
 
 

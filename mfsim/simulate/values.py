@@ -54,9 +54,7 @@ def accuracy(
         raise DataError(
             f"there must be one label for each of at least one image, not {labels.shape} for {len(values)} images"
         )
-    result = simulate(
-        program, values, real=True, batch_size=batch_size, threads=threads, progress=progress
-    )
+    result = simulate(program, values, real=True, batch_size=batch_size, threads=threads, progress=progress)
     return float(np.mean(classes(program, result.output) == labels))
 
 

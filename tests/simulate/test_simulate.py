@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import subprocess
 import sys
 import threading
@@ -176,7 +177,7 @@ def test_progress(threads):
 
     simulate(program, np.zeros((10, 2, 3), np.int64), batch_size=4, threads=threads, progress=progress)
     # Chunks end in any order.
-    sizes = [now - before for now, before in zip([done for done, _ in calls], [0, *(done for done, _ in calls)])]
+    sizes = [now - before for before, now in itertools.pairwise([0, *(done for done, _ in calls)])]
     assert sorted(sizes) == [2, 4, 4]
     assert [total for _, total in calls] == [10, 10, 10]
 
@@ -307,6 +308,6 @@ def test_an_error_in_any_chunk_ends_the_run():
     codes[33, 1, 1] = 1000
     codes[3, 1, 1] = -7000
     for threads in (1, 2, 3):
-        with pytest.raises(DataError, match="reach -7000..1000"):
+        with pytest.raises(DataError, match=r"reach -7000\.\.1000"):
             simulator.run(codes, batch_size=4, threads=threads)
         assert not simulator.run(codes[4:33], batch_size=4, threads=threads).output.any(), "it can be used on"
