@@ -9,12 +9,12 @@ where half-even has added = 2**(k-1) - 1 and odd = 1, so that only a half above 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mfsim.kernels.emit import piece
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.words import add, alike, both, down, least, most, up, width, word_of
 
@@ -154,65 +154,104 @@ def fit_one(plain, code, left, places, added, odd, below, floor, lo, hi, kept):
     return code, down(up(code, beyond), beyond)
 
 
-@functools.cache
-def by_row(word, plain):
-    """Return the kernel that fits x [rows, n] into y; row r is of channel r % channels; it returns the misfits."""
+class Rules(NamedTuple):
+    """A `Fit` as kernels take it: `rules` [6, columns], `lo` and `hi` of its word."""
 
-    @kernel
-    def fit_rows(x, rules, lo, hi, kept, y):
-        events = 0
-        low, high = word(lo), word(hi)
-        for r in range(x.shape[0]):
-            c = r % rules.shape[1]
-            left, places, added, odd, below, floor = (
-                rules[0, c], rules[1, c], rules[2, c], rules[3, c], rules[4, c], rules[5, c],
-            )  # fmt: skip
-            row, out, found = x[r], y[r], word(0)
-            for i in range(row.size):
-                code, kept_code = fit_one(plain, word(row[i]), left, places, added, odd, below, floor, low, high, kept)
-                found = add(found, word(code != kept_code))
-                out[i] = kept_code
-            events += found
-        return events
-
-    return fit_rows
+    rules: np.ndarray
+    lo: Any
+    hi: Any
+    kept: int
+    plain: int
 
 
-@functools.cache
-def by_column(word, plain):
-    """Return the kernel that fits x [rows, channels] into y; it returns the misfits."""
+TILE = 512
+"""The rules of columns are repeated for about as many codes, as long loops are quicker."""
 
-    @kernel
-    def fit_columns(x, rules, lo, hi, kept, y):
-        events = 0
-        low, high = word(lo), word(hi)
-        left, places, added, odd, below, floor = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
-        for r in range(x.shape[0]):
-            row, out, found = x[r], y[r], word(0)
-            for i in range(row.size):
-                code, kept_code = fit_one(
-                    plain, word(row[i]), left[i], places[i], added[i], odd[i], below[i], floor[i], low, high, kept
-                )
-                found = add(found, word(code != kept_code))
-                out[i] = kept_code
-            events += found
-        return events
 
-    return fit_columns
+def rules_of(fit: Fit, columns: slice | None = None, width: int = 0) -> Rules:
+    """Return the rules of some `columns`, of all by default, repeated where there are several.
+
+    They are filled up to `width` columns, with rules for columns of zeros: 0 is no misfit, whatever is done to it.
+    """
+    rules = fit.rules
+    if rules.shape[1] > 1:
+        some = rules[:, columns or slice(None)]
+        rules = np.zeros((len(rules), max(width, some.shape[1])), rules.dtype)
+        rules[:, : some.shape[1]] = some
+        rules = np.tile(rules, max(1, TILE // rules.shape[1]))
+    return Rules(np.ascontiguousarray(rules), fit.word(fit.lo), fit.word(fit.hi), fit.kept, int(fit.plain))
+
+
+@kernel
+def fit_run(source, source_at, size, fitting, column, target, target_at):
+    """Fit `size` codes from a flat place of `source` into `target`, and return the misfits.
+
+    All by the rule of one column; or where `column` is -1 each by the next one, again and again.
+    """
+    rules, kept, low, high = fitting.rules, fitting.kept, fitting.lo, fitting.hi
+    word = rules.dtype.type
+    if column >= 0:
+        codes, out, found = piece(source, source_at, size), piece(target, target_at, size), word(0)
+        left, places, added, odd, below, floor = (
+            rules[0, column], rules[1, column], rules[2, column], rules[3, column], rules[4, column], rules[5, column],
+        )  # fmt: skip
+        if fitting.plain:
+            for k in range(size):
+                code, fitted_code = fit_one(
+                    True, word(codes[k]), left, places, added, odd, below, floor, low, high, kept
+                )  # fmt: skip
+                found = add(found, word(code != fitted_code))
+                out[k] = fitted_code
+        else:
+            for k in range(size):
+                code, fitted_code = fit_one(
+                    False, word(codes[k]), left, places, added, odd, below, floor, low, high, kept
+                )  # fmt: skip
+                found = add(found, word(code != fitted_code))
+                out[k] = fitted_code
+        return np.int64(found)
+    events, tile = 0, rules.shape[1]
+    lefts, shifts, more, odds, unders, floors = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
+    for at in range(0, size, tile):
+        count = min(tile, size - at)
+        codes, out, found = piece(source, source_at + at, count), piece(target, target_at + at, count), word(0)
+        if fitting.plain:
+            for k in range(count):
+                code, fitted_code = fit_one(
+                    True, word(codes[k]), lefts[k], shifts[k], more[k], odds[k], unders[k], floors[k], low, high, kept
+                )  # fmt: skip
+                found = add(found, word(code != fitted_code))
+                out[k] = fitted_code
+        else:
+            for k in range(count):
+                code, fitted_code = fit_one(
+                    False, word(codes[k]), lefts[k], shifts[k], more[k], odds[k], unders[k], floors[k], low, high, kept
+                )  # fmt: skip
+                found = add(found, word(code != fitted_code))
+                out[k] = fitted_code
+        events += found
+    return events
+
+
+@kernel
+def fit_rows(x, fitting, channels, y):
+    """Fit x [rows, n] into y, row r by the rule of channel r % channels; return the misfits."""
+    events, size = 0, x.shape[1]
+    for r in range(x.shape[0]):
+        events += fit_run(x, r * size, size, fitting, r % channels, y, r * size)
+    return events
 
 
 def fitting(fit, inner):
     """Return a `run` that fits codes whose channel changes every `inner` codes of a sample."""
-    channels = fit.rules.shape[1]
-    across = channels > 1 and inner == 1
-    run_fit = (by_column if across else by_row)(fit.word, fit.plain)
+    channels, rules = fit.rules.shape[1], rules_of(fit)
 
     def run(inputs, attributes, outputs):
-        x, y = inputs[0], outputs[0]
-        rows = x.size // channels if across else x.size // inner if channels > 1 else len(x)
-        found = 0
-        if x.size:
-            found = run_fit(x.reshape(rows, -1), fit.rules, fit.lo, fit.hi, fit.kept, y.reshape(rows, -1))
+        x, y = inputs[0], outputs[0].view(f"i{outputs[0].dtype.itemsize}")  # what does not fit is cut off all the same
+        if channels > 1 and inner > 1:
+            found = fit_rows(x.reshape(-1, inner), rules, channels, y.reshape(-1, inner))
+        else:
+            found = fit_run(x.reshape(-1), 0, x.size, rules, 0 if channels == 1 else -1, y.reshape(-1), 0)
         return found if fit.events else None
 
     return run

@@ -12,6 +12,7 @@ whole sum has to fit.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 from typing import NamedTuple
@@ -80,10 +81,7 @@ def aligned(shape, dtype):
 
 
 class _Scratch(threading.local):
-    """Buffers of one thread, by name: what is large is not allocated for every call.
-
-    Threads that come and go lend each other theirs: `buffers` may be set.
-    """
+    """Buffers of one thread, by name: what is large is not allocated for every call."""
 
     def __init__(self) -> None:
         self.buffers: dict[str, np.ndarray] = {}
@@ -93,6 +91,15 @@ class _Scratch(threading.local):
         if name not in self.buffers or self.buffers[name].size < size:
             self.buffers[name] = aligned((size,), np.uint8)
         return self.buffers[name][:size].view(dtype).reshape(shape)
+
+    @contextlib.contextmanager
+    def lent(self, buffers):
+        """Use other buffers for a while, which no other thread uses: so threads that come and go need none of their own."""
+        own, self.buffers = self.buffers, buffers
+        try:
+            yield
+        finally:
+            self.buffers = own
 
 
 scratch = _Scratch()

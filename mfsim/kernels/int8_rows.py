@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from mfsim.kernels.fits import NOTHING, fitted
+from mfsim.kernels.fits import NOTHING, TILE, fitted, rules_of
 from mfsim.kernels.int8_product import scratch, up
-from mfsim.kernels.row_products import Geometry, Product, Rules, Target, multiplied, row_products
+from mfsim.kernels.row_products import Geometry, Product, Target, multiplied, row_products
 
 CACHE = 1 << 18
 """Bytes of sums that are worked on at a time."""
 OPERANDS = 1 << 20
 """Bytes of left operands that are taken at a time."""
-TILE = 512
-"""Rules of the columns are repeated for about as many codes, as long loops are quicker."""
 
 
 class RowProducts:
@@ -46,14 +44,7 @@ class RowProducts:
             shifts = np.zeros((2, self.width), self.word)
             shifts[:, : self.outputs] = [each.shifts for each in sums]
             self.shifts = np.tile(shifts, tile)
-        rules = fit.rules
-        if rules.shape[1] > 1:
-            padded = np.zeros((len(rules), self.width), rules.dtype)
-            padded[:, : self.outputs] = rules[:, columns]
-            # A column that fills the product up is 0 whatever is done to it, and so no misfit.
-            rules = np.tile(padded, tile)
-        self.rules = Rules(np.ascontiguousarray(rules), fit.word(fit.lo), fit.word(fit.hi), fit.kept, int(fit.plain))
-
+        self.rules = rules_of(fit, columns, self.width)
         self.takes = list(dict.fromkeys(take for product in self.products for take in product.takes()))
         self.tables = [
             ([self.takes.index(take) for take in product.takes()], product.inside()) for product in self.products

@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba.core import types
 
 from mfsim.kernels.emit import broadcast, inner, loop, piece
-from mfsim.kernels.fits import fit_one
+from mfsim.kernels.fits import fit_run
 from mfsim.kernels.int8_levels import multiply
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.moves import copy, turn_plane
@@ -54,16 +54,6 @@ class Geometry(NamedTuple):
     some_lines: int
     stride: int
     safe: int
-
-
-class Rules(NamedTuple):
-    """A `Fit` as the kernel takes it: `rules` [6, 1] or [6, some rows * width], `lo` and `hi` of its word."""
-
-    rules: np.ndarray
-    lo: Any
-    hi: Any
-    kept: int
-    plain: int
 
 
 class Target(NamedTuple):
@@ -129,60 +119,6 @@ def pool_line(sums, width, first, pitch, pooling, columns, line):
 
 
 @kernel
-def fit(source, source_at, size, fitting, target, target_at):
-    """Fit `size` sums from a flat place of `source` into `target`; they begin with column 0. Return the misfits."""
-    rules, kept, low, high = fitting.rules, fitting.kept, fitting.lo, fitting.hi
-    tile, events = rules.shape[1], 0
-    if tile == 1 and fitting.plain:
-        sums, out, found = piece(source, source_at, size), piece(target, target_at, size), rules.dtype.type(0)
-        left, places, added, odd, below, floor = (
-            rules[0, 0], rules[1, 0], rules[2, 0], rules[3, 0], rules[4, 0], rules[5, 0],
-        )  # fmt: skip
-        for k in range(size):
-            code, kept_code = fit_one(
-                True, rules.dtype.type(sums[k]), left, places, added, odd, below, floor, low, high, kept
-            )
-            found = add(found, rules.dtype.type(code != kept_code))
-            out[k] = kept_code
-        return np.int64(found)
-    whole = size if tile == 1 else tile
-    for at in range(0, size, whole):
-        count = min(whole, size - at)
-        sums, out = piece(source, source_at + at, count), piece(target, target_at + at, count)
-        found = rules.dtype.type(0)
-        if tile == 1:
-            left, places, added, odd, below, floor = (
-                rules[0, 0], rules[1, 0], rules[2, 0], rules[3, 0], rules[4, 0], rules[5, 0],
-            )  # fmt: skip
-            for k in range(count):
-                code, kept_code = fit_one(
-                    False, rules.dtype.type(sums[k]), left, places, added, odd, below, floor, low, high, kept
-                )
-                found = add(found, rules.dtype.type(code != kept_code))
-                out[k] = kept_code
-        elif fitting.plain:
-            lefts, places_, addeds, odds, unders, floors = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
-            for k in range(count):
-                code, kept_code = fit_one(
-                    True, rules.dtype.type(sums[k]), lefts[k], places_[k], addeds[k], odds[k], unders[k], floors[k],
-                    low, high, kept,
-                )  # fmt: skip
-                found = add(found, rules.dtype.type(code != kept_code))
-                out[k] = kept_code
-        else:
-            lefts, places_, addeds, odds, unders, floors = rules[0], rules[1], rules[2], rules[3], rules[4], rules[5]
-            for k in range(count):
-                code, kept_code = fit_one(
-                    False, rules.dtype.type(sums[k]), lefts[k], places_[k], addeds[k], odds[k], unders[k], floors[k],
-                    low, high, kept,
-                )  # fmt: skip
-                found = add(found, rules.dtype.type(code != kept_code))
-                out[k] = kept_code
-        events += found
-    return events
-
-
-@kernel
 def add_shifted(c, d, size, shifts, totals):
     """Fill `totals` with `size` sums of two products, shifted to the left and added."""
     word, tile = totals.dtype.type, shifts.shape[1]
@@ -219,6 +155,7 @@ def row_products(first, second, geometry, pooling, shifts, fitting, target, c, d
     Parameters
     ----------
     first, second : `Product`, with absolute addresses in its table; the second is not looked at where `shifts` is empty
+    fitting : `Rules` of one column, or of as many as a row has, repeated
     shifts : [2, some rows * width], by which the sums of both are shifted before they are added, or [0, 0]
     c, d : int32 [rows, width], rows for what is worked on at a time, as many as the level makes
     totals : of the word of the fit, flat, as many as c if there are two products
@@ -230,6 +167,7 @@ def row_products(first, second, geometry, pooling, shifts, fitting, target, c, d
     turned, two, pooled = target.turned == 1, shifts.size > 0, pooling.rows * pooling.columns > 1
     straight = not turned and target.columns == width
     out = y if straight else codes
+    column = 0 if fitting.rules.shape[1] == 1 else -1
     events = 0
     for n in range(0, geometry.images, geometry.some_images):
         images = min(geometry.some_images, geometry.images - n)
@@ -263,9 +201,9 @@ def row_products(first, second, geometry, pooling, shifts, fitting, target, c, d
                         pool_line(c, width, row, geometry.pitch, pooling, columns, line)
                     place, words = 0, line
                 if pooled or two:
-                    events += fit(words, place, size, fitting, out, at + k * size)
+                    events += fit_run(words, place, size, fitting, column, out, at + k * size)
                 else:
-                    events += fit(c, place, size, fitting, out, at + k * size)
+                    events += fit_run(c, place, size, fitting, column, out, at + k * size)
             if turned:
                 plane, size = lines * columns, made * columns
                 for image in range(images):

@@ -94,7 +94,14 @@ class Executor:
         """
         batch = len(next(iter(inputs.values()))) if inputs else 0
         room = self._free.pop() if self._free else _Room()
-        scratch.buffers = room.buffers
+        with scratch.lent(room.buffers):
+            events = self._run(room, batch, inputs, visit, real)
+        self._free.append(room)
+        return events
+
+    def _run(
+        self, room: _Room, batch: int, inputs: Mapping[str, np.ndarray], visit: Visit, real: bool
+    ) -> dict[str, int]:
         sources, calls = self._bound(room, batch)
         for name, codes in inputs.items():
             if real:
@@ -111,7 +118,6 @@ class Executor:
                 events.update(dict.fromkeys(call.counts, int(number)))
             for name, codes in call.shown:
                 visit(name, codes)
-        self._free.append(room)
         return events
 
     def _bound(self, room: _Room, batch: int) -> _Bound:
