@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of the peers; a wrong figur
 
 COUNT, ROUNDS = 128, 5
 GROUP = "networks"
-SEVERAL = {"wht-cnn": 2048, "mini-vit": 256}
+SEVERAL = {"wht-cnn": 4096, "mini-vit": 512}
 """Networks that run a data set on two threads, and its images."""
 
 

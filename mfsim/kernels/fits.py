@@ -120,6 +120,9 @@ def fitted(
     for left, places, added, _odd, below in rules:
         numbers += [(low << left) + min(below, 0), (high << left) + added + 1 + max(below, 0), 1 << places]
     numbers += [limit for limit, beyond in zip(limits, (limits[0] > high, limits[1] < low), strict=True) if beyond]
+    if kept > 0 > min(numbers):
+        # The low bits of a negative code are a positive number.
+        numbers.append((1 << kept) - 1)
     word = word_of(*numbers)
     if word is None:
         return None

@@ -45,7 +45,7 @@ def matrix(products, x, y):
         number for number, what in enumerate(takes) if not (as_it_lies and what[0] == VALUE and not any(what[2:]))
     ]
     calls = []
-    for first, end in batches(m, length * size * len(copied)):
+    for first, end in batches(m, length * size * len(copied), layout.rows):
         count, safe = end - first, 2**62
         addresses = np.zeros((1, len(takes), 1), np.int64)
         if len(copied) < len(takes):

@@ -76,7 +76,7 @@ class RowProducts:
             some_images, some_lines = max(1, min(most // (above * pitch), images)), lines
         else:
             some_images, some_lines = 1, max(pool.rows, most // pitch // pool.rows * pool.rows)
-            if pitch == columns == 1:
+            if pitch == columns == pool.rows == 1:
                 some_lines = max(some_lines // 96 * 96, min(96, lines))
         count = ((some_images - 1) * above + some_lines - 1) * pitch + columns
         sums = [
@@ -134,9 +134,12 @@ class Bindable:
         return self.bind(inputs, outputs)()
 
 
-def batches(samples, size):
-    """Yield (first, end) of some samples at a time, of `size` bytes each, that stay in the cache."""
-    step = max(1, OPERANDS // max(size, 1))
+def batches(samples, size, multiple=1):
+    """Yield (first, end) of some samples at a time, of `size` bytes each, that stay in the cache.
+
+    All but the last are a multiple of `multiple` samples.
+    """
+    step = max(1, OPERANDS // max(size, 1) // multiple) * multiple
     for first in range(0, samples, step):
         yield first, min(first + step, samples)
 

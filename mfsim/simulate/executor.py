@@ -18,6 +18,8 @@ from mfsim.simulate.plan import Plan, View
 CACHE = 1 << 24
 """Bytes of buffers that a chunk shall have. Small chunks lie nearer to the core, but threads wait for each other in Python."""
 MOST_SAMPLES = 256
+MOST_SIZES = 4
+"""Sizes of chunks whose calls are kept."""
 
 Visit = Callable[[str, np.ndarray], None]
 
@@ -93,7 +95,10 @@ class Executor:
         are a `DataError`.
         """
         batch = len(next(iter(inputs.values()))) if inputs else 0
-        room = self._free.pop() if self._free else _Room()
+        try:
+            room = self._free.pop()
+        except IndexError:
+            room = _Room()
         with scratch.lent(room.buffers):
             events = self._run(room, batch, inputs, visit, real)
         self._free.append(room)
@@ -155,6 +160,8 @@ class Executor:
             for step in self.plan.steps
         ]
         inputs = {name: (array(self.plan.views[name]), shown(self.plan.shown[name])) for name in self.program.inputs}
+        if len(room.bound) >= MOST_SIZES:
+            room.bound.pop(next(iter(room.bound)))
         room.bound[batch] = inputs, calls
         return room.bound[batch]
 

@@ -86,7 +86,10 @@ def fast_form(program: Program, node: Node, ending: Ending | None = None) -> Run
     share the nodes that no edit reached.
     """
     inputs, outputs = program.inputs_of(node), program.outputs_of(node)
-    done = (ending.fitting, ending.rectified, ending.pool, ending.pool_rectified) if ending else ()
+    done: tuple[object, ...] = ()
+    if ending is not None:
+        joined = program.outputs_of(ending.pool) if ending.pool is not None else ()
+        done = ending.fitting, ending.rectified, ending.pool, ending.pool_rectified, *joined
     made_of = (*inputs, *outputs, *done, host.best(host.LEVELS))
     known = _KEPT.setdefault(node, {}).get(ending is None)
     if known is not None and len(known[0]) == len(made_of) and all(map(operator.is_, known[0], made_of)):
@@ -104,11 +107,12 @@ def fast_form(program: Program, node: Node, ending: Ending | None = None) -> Run
 
 def _fit(program: Program, sums: Operand, ending: Ending) -> Fit | None:
     """Return what `ending` does to the sums, or None if no word holds it."""
-    fitting, pool = ending.fitting, ending.pool
+    fitting, pool, low, high = ending.fitting, ending.pool, sums.low, sums.high
     if pool is not None:
-        sums = operand_of(program.tensors[pool.outputs[0]])
+        joined = program.tensors[pool.outputs[0]].range
+        low, high = min(low, joined.low), max(high, joined.high)
     attributes = {**fitting.attributes, **(ACCUMULATOR if fitting.op == "accumulator" else {})}
-    fit = requantizing(sums.low, sums.high, attributes, ending.rectified)
+    fit = requantizing(low, high, attributes, ending.rectified)
     if fit is None or pool is None:
         return fit
     kernel: Any = pool.attributes["kernel"]

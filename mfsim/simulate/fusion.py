@@ -75,7 +75,7 @@ def _chain(
             rectified = True
         elif reader.op in MOVERS:
             movers.append(reader)
-        elif reader.op in POOLS and _joins(product, reader) and not (pool or movers):
+        elif reader.op in POOLS and _joins(program, product, reader) and not (pool or movers):
             pool, sums = reader, reader.outputs[0]
             before, rectified = rectified, False
         elif reader.op in ("requantize", "accumulator"):
@@ -90,11 +90,13 @@ def _chain(
     return None
 
 
-def _joins(product: Node, pool: Node) -> bool:
-    """Whether a product can join the windows of `pool`: those of a convolution that do not overlap, and no padding."""
+def _joins(program: Program, product: Node, pool: Node) -> bool:
+    """Whether a product can join the windows of `pool`: those of its own planes that do not overlap, and no padding."""
     attributes: Mapping[str, Any] = pool.attributes
     return (
         product.op.endswith("conv2d")
+        and program.tensors[pool.inputs[0]].shape == program.tensors[product.outputs[0]].shape
+        and math.prod(attributes["kernel"]) > 1
         and attributes["strides"] == attributes["kernel"]
         and not any(attributes["pads"])
         and all(step == 1 for step in attributes.get("dilations", ()))

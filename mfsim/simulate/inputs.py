@@ -97,15 +97,21 @@ def quantize_input(program: Program, images: Inputs) -> np.ndarray | dict[str, n
 
 
 def fill_codes(program: Program, name: str, values: np.ndarray, codes: np.ndarray) -> None:
-    """Fill `codes`, of any integer type that holds the range of an input, with what `quantize_input` makes of `values`."""
+    """Fill `codes`, of any integer type that holds the range of an input, with what `quantize_input` makes of `values`.
+
+    A `DataError` says what is wrong with the values, or which codes are outside the range.
+    """
     tensor, metadata = program.tensors[name], program.metadata
     rounding = metadata.get(f"input.{name}.rounding", "half_even")
     exact = rounding not in ("none", "bipolar") and not tensor.scale.factors
-    if values.dtype.kind == "f" and exact and int(metadata.get(f"input.{name}.zero_point", "0")) == 0:
+    exact = exact and tensor.range.axis is None and int(metadata.get(f"input.{name}.zero_point", "0")) == 0
+    if values.dtype.kind == "f" and exact:
         limits = tensor.range.low, tensor.range.high
         if quantize_into(codes, values, tensor.scale, limits, rounding):
             return
-    codes[...] = _codes(program, name, values)
+    made = _codes(program, name, values)
+    check_codes(tensor, made)
+    codes[...] = made
 
 
 def _codes(program: Program, name: str, values: np.ndarray) -> np.ndarray:

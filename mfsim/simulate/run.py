@@ -141,9 +141,8 @@ class Simulator:
                     events = executor.run(part, visit, real)
                 except DataError:
                     # Say where it is, or what codes reach, in all samples, not in this chunk.
-                    if real:
-                        quantize_input(program, arrays)
-                    for name, codes in {} if real else arrays.items():
+                    whole = by_name(program, quantize_input(program, arrays)) if real else arrays
+                    for name, codes in whole.items():
                         check_codes(program.tensors[name], codes)
                     raise
                 return stop - start, events, seen
@@ -178,15 +177,18 @@ class Simulator:
         def work() -> None:
             with contextlib.suppress(IndexError):
                 while True:
-                    ready.put(_outcome(function, todo.popleft()))
+                    ready.put(_outcome(function, todo.popleft(), BaseException))
 
         helpers = min(threads, len(starts)) - 1
-        futures = [self._pool(helpers).submit(work) for _ in range(helpers)]
+        futures = []
         try:
+            if helpers > 0:
+                pool = self._pool(helpers)
+                futures += [pool.submit(work) for _ in range(helpers)]
             for _ in starts:
                 if ready.empty() and todo:
                     with contextlib.suppress(IndexError):
-                        ready.put(_outcome(function, todo.popleft()))
+                        ready.put(_outcome(function, todo.popleft(), Exception))
                 yield ready.get()()
         finally:
             todo.clear()
@@ -195,9 +197,11 @@ class Simulator:
     def _pool(self, helpers: int) -> ThreadPoolExecutor:
         """Return threads, which are kept; but another process has none of those of this one."""
         made_for = os.getpid(), helpers
-        if made_for not in self._pools:
-            self._pools = {made_for: ThreadPoolExecutor(helpers, thread_name_prefix="mfsim")}
-        return self._pools[made_for]
+        pool = self._pools.get(made_for)
+        if pool is None:
+            pool = ThreadPoolExecutor(helpers, thread_name_prefix="mfsim")
+            self._pools = {made_for: pool}
+        return pool
 
     def _executor(self, every: bool, keep: Collection[str]) -> Executor:
         tensors = self.program.tensors
@@ -262,16 +266,16 @@ def simulate(
     )
 
 
-def _outcome(function: Callable[[int], _Found], start: int) -> Callable[[], _Found]:
-    """Return what returns `function(start)`, which is called now, or raises its error."""
+def _outcome(function: Callable[[int], _Found], start: int, caught: type[BaseException]) -> Callable[[], _Found]:
+    """Return what returns `function(start)`, which is called now, or raises its error if that is one of `caught`."""
     try:
         found = function(start)
-    except Exception as error:  # the thread that asked for it raises it
+    except caught as error:
         return functools.partial(_raise, error)
     return lambda: found
 
 
-def _raise(error: Exception) -> _Found:
+def _raise(error: BaseException) -> _Found:
     raise error
 
 

@@ -99,17 +99,18 @@ import numpy as np
 from mfsim.kernels.int8_matmul import matrix
 from tests.kernels.test_int8_product import Part, SIGN, rows_of
 
-memory = mmap.mmap(-1, 17 * mmap.PAGESIZE)
+PAGES = 300
+memory = mmap.mmap(-1, (PAGES + 1) * mmap.PAGESIZE)
 start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-end = 16 * mmap.PAGESIZE
+end = PAGES * mmap.PAGESIZE
 assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(start + end), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
 rng = np.random.default_rng(2)
-for length in (1, 16, 100, 200):
-    x = np.frombuffer(memory, np.int8, 300 * length, end - 300 * length).reshape(300, length)
+for rows, length in ((300, 1), (300, 16), (300, 100), (300, 200), (1473, 784), (1400, 784)):
+    x = np.frombuffer(memory, np.int8, rows * length, end - rows * length).reshape(rows, length)
     x[...] = rng.integers(-128, 128, x.shape)
     for parts in ([Part("ss")], [Part("ss", right=SIGN), Part("ss", left=SIGN)]):
         w = rng.integers(-128, 128, (length, 20))
-        y = np.empty((300, 20), np.int32)
+        y = np.empty((rows, 20), np.int32)
         for kernel, arguments in matrix(rows_of(parts, w), x, y):
             kernel(*arguments)
         wide = x.astype(np.int64)

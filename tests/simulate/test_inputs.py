@@ -225,3 +225,15 @@ def test_real_inputs_of_programs_that_do_not_round():
     codes = quantize_input(narrow, np.array([[-9.0, 0.25, 9.0]]))
     assert_bit_equal(codes, np.array([[-2, 0, 1]]))
     assert_bit_equal(simulate(narrow, np.array([[-9.0, 0.25, 9.0]]), real=True).output, -codes)
+
+
+def test_real_inputs_stay_in_the_ranges_of_their_channels():
+    program = one(range_=Range((-8, 0, -8), (7, 7, 7), 1))
+    values = np.zeros((9, 3))
+    values[1, 1], values[7, 1] = -1.5, -4.0
+    text = "the codes of input `x` must be in 0..7, of its word s4, and reach -8..0"
+    for threads in (1, 2):
+        with pytest.raises(DataError) as caught:
+            simulate(program, values, real=True, batch_size=2, threads=threads)
+        assert str(caught.value) == text
+    assert_bit_equal(simulate(program, -values, real=True).output[:, 1], np.array([0, -3, 0, 0, 0, 0, 0, -7, 0]))

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from mfsim.builder import ProgramBuilder
-from mfsim.formats import Format, Scale
+from mfsim.formats import Format, Range, Scale
 from mfsim.kernels import host
 from mfsim.reference import run_reference
 from mfsim.simulate import simulate
+from mfsim.simulate.forms import Ending, fast_form
 from mfsim.simulate.plan import LINE, Plan
 from tests.bits import assert_bit_equal
 from tests.programs import random_codes, random_program
@@ -166,6 +167,71 @@ def test_windows_that_are_not_joined():
     sums = convolution(builder, "conv2d", (1, 1, 1, 1))
     program = builder.finish([builder.node("requantize", [pooled(builder, "max_pool2d", sums, 2, 2)], word)])
     assert len(Plan(program, "fast", [sums]).steps) == 3, "sums that are seen are written"
+
+
+def test_windows_of_reshaped_sums_and_of_one_code_are_not_joined():
+    word = {"shift": (4,), "axis": -1, "bits": 8, "signed": 1}
+    for shape in ((5, 8, 9), (10, 6, 6)):
+        builder = ProgramBuilder()
+        y = builder.node("reshape", [convolution(builder, "conv2d", (1, 1, 1, 1))], {"shape": shape})
+        y = pooled(builder, "max_pool2d", y, 2, 2)
+        assert len(same_as_plain(builder.finish([builder.node("requantize", [y], word)])).steps) > 1
+    for op in ("sum_pool2d", "max_pool2d"):
+        builder = ProgramBuilder()
+        y = builder.node("relu", [convolution(builder, "conv2d", (1, 1, 1, 1))], {})
+        y = pooled(builder, op, y, 1, 1)
+        same_as_plain(builder.finish([builder.node("requantize", [y], word)]))
+
+
+@pytest.mark.parametrize("outputs", [16, 40])
+def test_pieces_of_narrow_planes_are_whole_windows(outputs, monkeypatch):
+    monkeypatch.setattr("mfsim.kernels.int8_rows.CACHE", 1 << 13)
+    builder = ProgramBuilder()
+    x = builder.input("x", (2, 602, 1), Format(8), Scale.of(-5))
+    w = builder.constant("w", RNG.integers(-127, 128, (outputs, 2, 3, 1)), Format(8), Scale.of(-7))
+    y = pooled(builder, "max_pool2d", builder.node("conv2d", [x, w], {}), 5, 1)
+    word = {"shift": (4,), "axis": -1, "bits": 8, "signed": 1}
+    assert len(same_as_plain(builder.finish([builder.node("requantize", [y], word)])).steps) == 1
+
+
+@pytest.mark.parametrize("exponent", [16, 18, 20])
+def test_sums_of_two_products_below_zero_are_not_cut(exponent):
+    builder = ProgramBuilder()
+    x = builder.input("x", (3, 6, 6), Format(8, False), Scale.of(-5))
+    codes = -RNG.integers(60, 128, (5, 3, 3, 3))
+    codes[:, 0, 0, 0] = 1
+    w = builder.constant("w", codes, Format(8), Scale.of(exponent))
+    y = builder.node("mf_conv2d", [x, w], {"pads": (1, 1, 1, 1)})
+    y = pooled(builder, "max_pool2d", builder.node("relu", [y], {}), 2, 2)
+    same_as_plain(
+        builder.finish([builder.node("requantize", [y], {"shift": (9,), "axis": -1, "bits": 8, "signed": 1})])
+    )
+
+
+def test_a_form_is_made_anew_for_another_range_of_its_windows():
+    builder = ProgramBuilder()
+    y = pooled(builder, "sum_pool2d", convolution(builder, "conv2d", (1, 1, 1, 1)), 2, 2)
+    program = builder.finish([builder.node("requantize", [y], {"shift": (4,), "axis": -1, "bits": 8, "signed": 1})])
+    conv, pool, fitting = program.nodes
+    form = fast_form(program, conv, Ending(fitting, pool=pool))
+    assert fast_form(program, conv, Ending(fitting, pool=pool)) is form
+    tensor = program.tensors[y]
+    other_program = replace(
+        program,
+        tensors={**program.tensors, y: replace(tensor, range=Range.of(tensor.range.low + 1, tensor.range.high))},
+    )
+    other = fast_form(other_program, conv, Ending(fitting, pool=pool))
+    assert other is not form
+
+
+@pytest.mark.parametrize("bits", [31, 32, 40, 63])
+def test_negative_codes_wrap_into_long_words_without_a_sign(bits):
+    builder = ProgramBuilder()
+    x = builder.input("x", (4,), Format(8), Scale.of(0))
+    for shift in (0, -6):
+        word = {"shift": (shift,), "axis": -1, "bits": bits, "signed": 0, "overflow": "wrap"}
+        same_as_plain(builder.finish([builder.node("requantize", [builder.node("relu", [x], {})], word)]))
+        same_as_plain(builder.finish([builder.node("requantize", [x], word)]))
 
 
 @pytest.mark.parametrize("overflow", ["saturate", "wrap"])

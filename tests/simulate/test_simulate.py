@@ -18,6 +18,7 @@ from mfsim.errors import DataError, UnsupportedOpError
 from mfsim.formats import Format, Scale
 from mfsim.reference import run_reference
 from mfsim.simulate import Simulator, quantize_input, simulate
+from mfsim.simulate.executor import MOST_SIZES
 from mfsim.simulate.plan import Plan
 from tests.bits import assert_bit_equal
 from tests.programs import random_codes, random_program, with_all_outputs
@@ -311,3 +312,59 @@ def test_an_error_in_any_chunk_ends_the_run():
         with pytest.raises(DataError, match=r"reach -7000\.\.1000"):
             simulator.run(codes, batch_size=4, threads=threads)
         assert not simulator.run(codes[4:33], batch_size=4, threads=threads).output.any(), "it can be used on"
+
+
+class Stop(BaseException):
+    """What no handler of errors takes."""
+
+
+def test_what_ends_a_helper_ends_the_run(monkeypatch):
+    builder = small()
+    program = builder.finish([builder.node("neg", ["x"])])
+    main = threading.get_ident()
+
+    def failing(inputs, attributes, outputs):
+        if threading.get_ident() != main:
+            raise Stop
+        time.sleep(0.02)
+
+    monkeypatch.setattr("mfsim.kernels.neg.run", failing)
+    with pytest.raises(Stop):
+        simulate(program, np.zeros((40, 2, 3), np.int64), batch_size=1, threads=2, kernels="plain")
+
+
+def test_one_simulator_in_several_threads_with_several_sizes():
+    builder = small()
+    simulator = Simulator(builder.finish([builder.node("neg", ["x"])]))
+    wrong = []
+
+    def work(number):
+        codes = np.full((3 * number + 2, 2, 3), number)
+        for k in range(60):
+            try:
+                found = simulator.run(codes, batch_size=1, threads=2 + (k + number) % 3).output
+                if not np.array_equal(found, -codes):
+                    wrong.append(number)
+            except Exception as error:  # whatever it is, it is wrong
+                wrong.append(error)
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not wrong
+
+
+def test_calls_of_a_few_sizes_are_kept():
+    builder = small()
+    simulator = Simulator(builder.finish([builder.node("neg", ["x"])]))
+    for size in range(3 * MOST_SIZES, 0, -1):
+        simulator.run(np.zeros((size, 2, 3), np.int64), threads=1)
+    (room,) = simulator._executor(False, ())._free
+    assert len(room.bound) == MOST_SIZES
