@@ -1,8 +1,8 @@
 """Products and sums that fit their results into the word of the requantize behind them.
 
-Between the two there may be a ReLU, behind a convolution windows that are joined and, where one rule holds for all
-channels, what moves codes: rounding does not mind in which order codes lie, so that narrow codes are moved instead of
-sums. None of the tensors between may be seen or read by another.
+Between the two there may be a ReLU, behind a convolution windows that are joined, and what moves codes: rounding does
+not mind in which order codes lie, so that narrow codes are moved instead of sums. None of the tensors between may be
+seen or read by another.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _chain(
             before, rectified = rectified, False
         elif reader.op in ("requantize", "accumulator"):
             axis: Any = reader.attributes.get("axis", -1)
-            if axis >= 0 and (movers or not _on_channels(program, product, sums, reader, axis)):
+            if axis >= 0 and not _on_channels(program, product, sums, movers, reader, axis):
                 return None
             run = fast_form(program, product, Ending(reader, rectified, pool, before))
             return None if run is None else Chain(run, sums, reader, tuple(movers), tuple(passed))
@@ -103,8 +103,23 @@ def _joins(program: Program, product: Node, pool: Node) -> bool:
     )
 
 
-def _on_channels(program: Program, product: Node, name: str, reader: Node, axis: int) -> bool:
-    """Whether the channels of `reader`, which sees the sums `name` in its own shape, are those of the product."""
-    sums, seen = program.tensors[name].shape, program.tensors[reader.inputs[0]].shape
-    channel = 1 if product.op.endswith("conv2d") else len(sums) - 1
-    return (sums[channel], math.prod(sums[channel + 1 :])) == (seen[axis], math.prod(seen[axis + 1 :]))
+def _on_channels(program: Program, product: Node, name: str, movers: Sequence[Node], reader: Node, axis: int) -> bool:
+    """Whether axis `axis` of what `reader` reads has the channels of the product, whose sums `name` went through `movers`.
+
+    An axis is known by its size and by how many codes lie behind one of its entries, in whatever shape it is seen.
+    """
+    seen = _axis(program.tensors[reader.inputs[0]].shape, axis)
+    for mover in reversed(movers):
+        moved, shape = program.tensors[mover.outputs[0]].shape, program.tensors[mover.inputs[0]].shape
+        perm: Any = mover.attributes["perm"]
+        places = [place for place in range(1, len(moved)) if _axis(moved, place) == seen]
+        if not places:
+            return False
+        seen = _axis(shape, perm[places[0]])
+    sums = program.tensors[name].shape
+    return seen == _axis(sums, 1 if product.op.endswith("conv2d") else len(sums) - 1)
+
+
+def _axis(shape: Sequence[int], axis: int) -> tuple[int, int]:
+    """Return the size of an axis, and how many codes lie behind one of its entries."""
+    return shape[axis], math.prod(shape[axis + 1 :])

@@ -100,6 +100,29 @@ def test_a_product_fits_its_sums_channel_by_channel(op, rounding):
     assert len(plan.steps) == 1
 
 
+def test_rules_of_channels_go_in_front_of_what_moves_them():
+    for op, shape, perm, reshaped, axis, steps in (
+        ("matmul", (12, 5), (0, 2, 1), (5, 4, 3), 1, 2),
+        ("matmul", (12, 5), (0, 2, 1), (5, 12), 1, 2),
+        ("mf_matmul", (3, 4, 5), (0, 3, 1, 2), (5, 3, 4), 1, 2),
+        ("matmul", (3, 4, 5), (0, 2, 1, 3), (4, 3, 5), 3, 2),
+        ("conv2d", (5, 4, 6), (0, 2, 3, 1), (4, 6, 5), 3, 2),
+        ("matmul", (5, 4, 3), (0, 2, 1, 3), (4, 5, 3), 2, 3),  # another axis of as many entries
+    ):
+        builder = ProgramBuilder()
+        if steps == 3:
+            x = builder.input("x", (5, 4, 6), Format(8), Scale.of(-5))
+            w = builder.constant("w", RNG.integers(-127, 128, (6, 3)), Format(8), Scale.of(-7))
+            y = builder.node("matmul", [x, w], {})
+        else:
+            y = product(builder, op, (-7, -6, -8, -7, -5))
+        y = builder.node("transpose", [builder.node("reshape", [y], {"shape": shape})], {"perm": perm})
+        y = builder.node("reshape", [y], {"shape": reshaped})
+        attributes = {"shift": (4, 0, -1, 5, 2), "axis": axis, "bits": 12, "signed": 1}
+        plan = same_as_plain(builder.finish([builder.node("requantize", [y], attributes)]))
+        assert len(plan.steps) == steps, (op, perm)
+
+
 def test_an_accumulator_is_fitted_too():
     builder = ProgramBuilder()
     y = product(builder, "mf_matmul")
