@@ -368,3 +368,21 @@ def test_calls_of_a_few_sizes_are_kept():
         simulator.run(np.zeros((size, 2, 3), np.int64), threads=1)
     (room,) = simulator._executor(False, ())._free
     assert len(room.bound) == MOST_SIZES
+
+
+def test_a_thread_has_its_own_buffers_again_after_a_run():
+    from mfsim.kernels.int8_product import scratch
+
+    builder = ProgramBuilder()
+    x = builder.input("x", (4, 6), Format(8))
+    w = builder.constant("w", np.ones((6, 5), np.int64), Format(8))
+    simulator = Simulator(builder.finish([builder.node("matmul", [x, w])]))
+    own = scratch.buffers
+    simulator.run(np.zeros((9, 4, 6), np.int64), threads=1)
+    (room,) = simulator._executor(False, ())._free
+    assert scratch.buffers is own
+    assert room.buffers
+    assert not any(buffer is kept for buffer in own.values() for kept in room.buffers.values())
+    with pytest.raises(DataError):
+        simulator.run(np.full((9, 4, 6), 1000), threads=1)
+    assert scratch.buffers is own
