@@ -131,9 +131,9 @@ def add_shifted(c, d, size, shifts, totals):
 
 @kernel
 def multiplied(level, stride, table, panels, start, safe, block, y):
-    """Fill y int32 [rows, width] with the sums as they are, and return 0, the misfits; those that fill no `block` [rows of a block, width] through it.
+    """Fill y int32 [rows, width] with the sums as they are, and return 0, the misfits.
 
-    The tables are those of a `Product`, and `safe` that of a `Geometry`.
+    Rows that are not enough for a block of the level go through `block` [rows of a block, width]. The tables are those of a `Product`, and `safe` that of a `Geometry`.
     """
     size, width = block.shape
     row = min(safe, y.shape[0]) // size * size

@@ -224,11 +224,13 @@ def test_sums_of_two_products_below_zero_are_not_cut(exponent):
     codes = -RNG.integers(60, 128, (5, 3, 3, 3))
     codes[:, 0, 0, 0] = 1
     w = builder.constant("w", codes, Format(8), Scale.of(exponent))
-    y = builder.node("mf_conv2d", [x, w], {"pads": (1, 1, 1, 1)})
-    y = pooled(builder, "max_pool2d", builder.node("relu", [y], {}), 2, 2)
-    same_as_plain(
-        builder.finish([builder.node("requantize", [y], {"shift": (9,), "axis": -1, "bits": 8, "signed": 1})])
-    )
+    sums = builder.node("mf_conv2d", [x, w], {"pads": (1, 1, 1, 1)})
+    y = pooled(builder, "max_pool2d", builder.node("relu", [sums], {}), 2, 2)
+    word = {"shift": (9,), "axis": -1, "bits": 8, "signed": 1}
+    program = builder.finish([builder.node("requantize", [y], word)])
+    assert program.tensors[sums].range.low < -(2**31), "a word of 32 bits would cut the sums"
+    assert program.tensors[y].range.high < 2**31, "but not what ReLU leaves of them"
+    assert len(same_as_plain(program).steps) == 1
 
 
 def test_a_form_is_made_anew_for_another_range_of_its_windows():
@@ -249,12 +251,13 @@ def test_a_form_is_made_anew_for_another_range_of_its_windows():
 
 @pytest.mark.parametrize("bits", [31, 32, 40, 63])
 def test_negative_codes_wrap_into_long_words_without_a_sign(bits):
-    builder = ProgramBuilder()
-    x = builder.input("x", (4,), Format(8), Scale.of(0))
     for shift in (0, -6):
+        builder = ProgramBuilder()
+        x = builder.input("x", (4,), Format(8), Scale.of(0))
         word = {"shift": (shift,), "axis": -1, "bits": bits, "signed": 0, "overflow": "wrap"}
-        same_as_plain(builder.finish([builder.node("requantize", [builder.node("relu", [x], {})], word)]))
-        same_as_plain(builder.finish([builder.node("requantize", [x], word)]))
+        program = builder.finish([builder.node("requantize", [x], word)])
+        assert len(same_as_plain(program).steps) == 1
+        assert simulate(program, np.full((1, 4), -1)).output.tolist() == [[2**bits - 2**-shift] * 4]
 
 
 @pytest.mark.parametrize("overflow", ["saturate", "wrap"])
