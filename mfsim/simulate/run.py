@@ -8,11 +8,10 @@ chunks in work, and of the results.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Generator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 
@@ -172,7 +171,7 @@ class Simulator:
 
         The calling thread works too, as a thread that has to be woken may wait for the core of another.
         """
-        todo, ready = deque(starts), SimpleQueue[Callable[[], _Found]]()
+        todo, ready = deque(starts), SimpleQueue[Future[_Found]]()
 
         def work() -> None:
             with contextlib.suppress(IndexError):
@@ -189,7 +188,7 @@ class Simulator:
                 if ready.empty() and todo:
                     with contextlib.suppress(IndexError):
                         ready.put(_outcome(function, todo.popleft(), Exception))
-                yield ready.get()()
+                yield ready.get().result()
         finally:
             todo.clear()
             wait(futures)
@@ -266,17 +265,14 @@ def simulate(
     )
 
 
-def _outcome(function: Callable[[int], _Found], start: int, caught: type[BaseException]) -> Callable[[], _Found]:
-    """Return what returns `function(start)`, which is called now, or raises its error if that is one of `caught`."""
+def _outcome(function: Callable[[int], _Found], start: int, caught: type[BaseException]) -> Future[_Found]:
+    """Return what `function(start)` returned, which is called now, or its error if that is one of `caught`."""
+    outcome: Future[_Found] = Future()
     try:
-        found = function(start)
+        outcome.set_result(function(start))
     except caught as error:
-        return functools.partial(_raise, error)
-    return lambda: found
-
-
-def _raise(error: BaseException) -> _Found:
-    raise error
+        outcome.set_exception(error)
+    return outcome
 
 
 def _chunk(samples: int, most: int, threads: int) -> int:
