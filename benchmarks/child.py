@@ -17,7 +17,7 @@ import sys
 import numpy as np
 from numba.core import event
 
-from mfsim.compiler import read_integer
+from mfsim.serialize.read import read_integer
 from mfsim.simulate import Simulator, quantize_input, simulate
 
 

@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from benchmarks.rows import machine, medians
-from mfsim.builder import ProgramBuilder
-from mfsim.formats import Format, Scale
-from mfsim.kernels import fast_wht, host
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
+from mfsim.kernels import cpu
+from mfsim.ops.wht.wht import fast as fast_wht
 from mfsim.report.charts import Axis
 from mfsim.report.curves import KINDS, Curve, curves
-from mfsim.report.picture import Picture
+from mfsim.report.pictures import Picture
 from mfsim.simulate import Simulator
 
 FOLDER = pathlib.Path(__file__).parent.parent / "docs" / "performance"
@@ -83,5 +84,5 @@ def simulated_transform(length: int, codes: int, samples: int) -> Callable[[], o
 
 def transform_alone(kind: str, length: int, codes: int) -> Callable[[], object]:
     """Return a run of the kernel alone, in place on `codes` words of type `kind`."""
-    values, level = np.zeros(codes, kind), host.best(tuple(fast_wht.FORMS))
+    values, level = np.zeros(codes, kind), cpu.best(tuple(fast_wht.FORMS))
     return lambda: fast_wht.transform(values, values, length, 1, "natural", level)

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from mfsim.kernels import host
+from mfsim.kernels import cpu
 
 HELD = {
     "amx": {},
@@ -23,9 +23,9 @@ HELD = {
 
 def measured(level: str, module: str, *arguments: object) -> dict:
     """Return what `benchmarks.MODULE` prints, held to one level; skip where this machine does not have it."""
-    if level not in host.available():
+    if level not in cpu.available():
         pytest.skip(f"not run: this machine does not have {level}")
-    environment = os.environ | HELD[level] | {host.VARIABLE: level}
+    environment = os.environ | HELD[level] | {cpu.VARIABLE: level}
     command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)]
     run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(run.stdout)

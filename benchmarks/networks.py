@@ -23,8 +23,8 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from mfsim.compiler import compile_model
 from mfsim.export import float_model, quantized_model, write_integer
+from mfsim.ir.program import Program
 from mfsim.nn import models
-from mfsim.program import Program
 from mfsim.quant import QuantizedNetwork, Recipe, fold, quantize
 from mfsim.simulate import Simulator, dequantized
 

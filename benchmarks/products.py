@@ -13,10 +13,10 @@ import numpy as np
 import torch
 
 from benchmarks.rows import medians
-from mfsim.kernels.int8_matmul import matrix
-from mfsim.kernels.int8_parts import dense_sums, mf_sums
-from mfsim.kernels.int8_product import aligned
-from mfsim.kernels.int8_rows import RowProducts
+from mfsim.kernels.gemm.matmul import matrix
+from mfsim.kernels.gemm.parts import dense_sums, mf_sums
+from mfsim.kernels.gemm.rows import RowProducts
+from mfsim.kernels.scratch import aligned
 
 SHAPES = ((4096, 192, 768), (512, 512, 512))
 PIECE = 32

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 
-from mfsim.kernels import host
+from mfsim.kernels import cpu
 
 RESULTS = pathlib.Path(__file__).parent / "results.json"
 PACKAGES = (
@@ -101,7 +101,7 @@ def machine() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return {
-        "processor": f"{platform.machine()}, {', '.join(host.available())}",
+        "processor": f"{platform.machine()}, {', '.join(cpu.available())}",
         "python": platform.python_version(),
         **versions,
         "date": datetime.date.today().isoformat(),

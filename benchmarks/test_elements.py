@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.rows import medians
-from mfsim.builder import ProgramBuilder
-from mfsim.formats import Format, Scale
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
 from mfsim.simulate import Simulator
 
 SIDE = 1024

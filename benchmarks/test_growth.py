@@ -6,8 +6,8 @@ from functools import partial
 
 from benchmarks import growth
 from benchmarks.networks import images, simulated
-from mfsim.kernels import host
-from mfsim.kernels.fast_wht import FORMS
+from mfsim.kernels import cpu
+from mfsim.ops.wht.fast import WHT_ISAS
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 WIDTHS = (16, 32, 64, 128, 256, 512, 1024)
@@ -42,7 +42,7 @@ def test_length():
         ],
         "kernel alone in place, int8": [growth.transform_alone("int8", length, CODES * SAMPLES) for length in LENGTHS],
     }
-    note = f"{SAMPLES} x {CODES} codes of 8 bits; one thread, {host.best(tuple(FORMS))}."
+    note = f"{SAMPLES} x {CODES} codes of 8 bits; one thread, {cpu.best(tuple(WHT_ISAS))}."
     work = [CODES * SAMPLES] * len(LENGTHS)
     growth.draw(
         "length", "Codes a second by the length of their transform", note, LENGTHS, ("G", 1e9), growth.rates(runs, work)

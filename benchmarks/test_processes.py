@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks.levels import HELD, measured
 from benchmarks.networks import Network
-from mfsim.kernels import host
+from mfsim.kernels import cpu
 
 GROUP = "processes"
 STARTS = 5
@@ -68,7 +68,7 @@ def test_memory(networks, record):
     record(GROUP, what, many / few, "at most", 1.1, f"{many >> 20} and {few >> 20} MiB")
 
 
-@pytest.mark.parametrize("level", [level for level in HELD if level != host.available()[0]])
+@pytest.mark.parametrize("level", [level for level in HELD if level != cpu.available()[0]])
 def test_levels(level, networks, record):
     """ONNX Runtime keeps the instructions of the machine."""
     network = networks("wht-cnn")

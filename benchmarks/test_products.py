@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.levels import HELD, measured
-from mfsim.kernels import host
+from mfsim.kernels import cpu
 
 GOALS = {"amx": (1.0, 2.2), "vnni": (1.2, 2.4), "avx2": (1.2, 2.4), "portable": (None, None)}
 """The most time, as a multiple of torch's, of the dense and of the multiplication-free product."""
@@ -24,7 +24,7 @@ def test_products(level, record):
 
 
 def test_broadcasting(record):
-    times = measured(next(level for level in HELD if level in host.available()), "products", "broadcast")
+    times = measured(next(level for level in HELD if level in cpu.available()), "products", "broadcast")
     record(
         "products",
         "mf abs int8, 512x512x512: speed of broadcasting in torch",

@@ -16,8 +16,8 @@ import pytest
 import torch
 
 from benchmarks.rows import medians
-from mfsim.kernels import host
-from mfsim.kernels.fast_wht import FORMS, transform
+from mfsim.kernels import cpu
+from mfsim.ops.wht.fast import WHT_ISAS, transform
 
 MANY, FEW = 1 << 22, 1 << 16
 LENGTHS = (64, 256, 1024, 4096)
@@ -56,7 +56,7 @@ def timed(n: int, codes: int, count: int, levels: dict[str, str]) -> dict[str, f
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize(("count", "where"), [(1, "one array"), (8, "8 arrays in turn")])
 def test_many(n, count, where, record, benchmark):
-    best = host.best(tuple(FORMS))
+    best = cpu.best(tuple(WHT_ISAS))
     times = timed(n, MANY, count, dict.fromkeys(AGAINST_FLOATS, best))
     what = f"4 M elements, n = {n}, {where}"
     record("wht", f"wht int32, {what}: time of memcpy", times["int32"] / times["memcpy"], "at most", 1.1)
@@ -68,7 +68,7 @@ def test_many(n, count, where, record, benchmark):
 
 @pytest.mark.parametrize("n", LENGTHS)
 def test_few(n, record, benchmark):
-    best = host.best(tuple(FORMS))
+    best = cpu.best(tuple(WHT_ISAS))
     times = timed(n, FEW, 1, {"int32": best})
     record(
         "wht", f"wht int32, 64 K elements, n = {n}: speed of fht-cpu", times["fht"] / times["int32"], "at least", 1.0
@@ -80,7 +80,7 @@ def test_few(n, record, benchmark):
 @pytest.mark.parametrize("n", [256, 4096])
 def test_other_levels(n, record):
     """What a machine without the best instructions may expect; nothing is asked of it."""
-    levels = {f"int32 {level}": level for level in FORMS if level in host.available()}
+    levels = {f"int32 {level}": level for level in WHT_ISAS if level in cpu.available()}
     for codes, size in ((MANY, "4 M"), (FEW, "64 K")):
         times = timed(n, codes, 1, levels)
         for name in levels:
@@ -101,7 +101,7 @@ def hadamard(n: int) -> np.ndarray:
 def test_other_packages(n, record):
     """Rows of int32 in place, 64 K elements: a float product with H in torch, and pyfwht, which has to be compiled."""
     torch.set_num_threads(1)
-    best = host.best(tuple(FORMS))
+    best = cpu.best(tuple(WHT_ISAS))
     codes = np.random.default_rng(0).integers(-128, 128, (FEW // n, n), dtype=np.int32)
     ours, h = codes.copy(), torch.from_numpy(hadamard(n))
     floats = torch.from_numpy(codes.astype(np.float32))

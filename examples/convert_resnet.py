@@ -20,7 +20,7 @@ from torch import nn
 
 import mfsim
 from mfsim.quant import Recipe
-from mfsim.settings import Settings
+from mfsim.workflow.settings import Settings
 
 RULES = [
     {"match": "*", "to": "mf"},

@@ -13,9 +13,9 @@ import tempfile
 from torch import nn
 
 from mfsim.nn import MFLinear, ShiftBatchNorm1d, WHTLayer
-from mfsim.pipeline import run_network
 from mfsim.quant import Recipe
-from mfsim.settings import Settings
+from mfsim.workflow.settings import Settings
+from mfsim.workflow.steps import run_network
 
 
 def network() -> nn.Module:

@@ -9,7 +9,7 @@ from mfsim.lazy import public
 
 _HOME = {
     "CheckReport": "check_report",
-    "OpenModel": "opened",
+    "OpenModel": "edit",
     "Limits": "check_report",
     "check": "check",
     "export_float": "exporter",
@@ -17,13 +17,13 @@ _HOME = {
     "float_model": "exporter",
     "quantized_model": "exporter",
     "float32_exact": "exactness",
-    "integer_model": "integer",
-    "open_model": "opened",
-    "write_integer": "integer",
+    "open_model": "edit",
     "run": "runtime",
     "session": "runtime",
 }
 
-__all__ = sorted(_HOME)
+_WRITER = {"integer_model": "mfsim.serialize.write", "write_integer": "mfsim.serialize.write"}
 
-__getattr__, __dir__ = public(__name__, {name: f"{__name__}.{home}" for name, home in _HOME.items()})
+__all__ = sorted(_HOME | _WRITER)
+
+__getattr__, __dir__ = public(__name__, {name: f"{__name__}.{home}" for name, home in _HOME.items()} | _WRITER)

@@ -18,14 +18,14 @@ import torch
 from torch import nn
 
 from mfsim.analysis.error import ErrorSums
-from mfsim.compiler.reader import read_model
+from mfsim.compiler.frontend.reader import read_model
 from mfsim.errors import DataError, ModelError
 from mfsim.export.check_report import CheckReport, CodeParity, FloatParity, LayerErrors, Limits, default_limits, reasons
 from mfsim.export.layers import layer_values, with_outputs
+from mfsim.export.near_zero_signs import sign_ties
 from mfsim.export.runtime import run, session
-from mfsim.export.sign_ties import sign_ties
 from mfsim.quant import QuantizedNetwork
-from mfsim.quant.observe import as_outputs, as_tensors
+from mfsim.quant.observer import as_outputs, as_tensors
 
 Source = str | os.PathLike[str] | onnx.ModelProto
 

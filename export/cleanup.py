@@ -12,8 +12,8 @@ import onnx
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from mfsim.export.functions import OPSET
 from mfsim.export.layouts import plain_layouts
+from mfsim.ops.model_bodies import OPSET
 
 MOVING = ("Reshape", "Squeeze", "Unsqueeze", "Cast", "Gather", "Slice")
 """Ops through which one number of a shape stays one number."""

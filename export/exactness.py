@@ -13,7 +13,7 @@ import onnx
 from mfsim import ops
 from mfsim.compiler import compile_model
 from mfsim.errors import ExportError
-from mfsim.program import Node, Program
+from mfsim.ir.program import Node, Program
 
 EXACT = 2**24
 """Every integer of at most this magnitude is a float32."""

@@ -15,18 +15,18 @@ from onnx import helper
 from torch import nn
 
 from mfsim import __version__
-from mfsim.compiler.caches import PREFIX
-from mfsim.compiler.graph import CONSTANT_KEY
+from mfsim.compiler.frontend.graph import CONSTANT_KEY
+from mfsim.compiler.lower.kv_cache import PREFIX
 from mfsim.errors import ExportError
-from mfsim.export.bodies import set_bodies
 from mfsim.export.cleanup import clean_up
 from mfsim.export.exactness import check_exact
 from mfsim.export.files import write_model
-from mfsim.export.guards import check_numbers, check_quantized
 from mfsim.export.naming import LAYER_KEY, set_names
 from mfsim.export.trace import trace
+from mfsim.export.verify_export import check_numbers, check_quantized
 from mfsim.export.words import in_order, set_calibration
-from mfsim.program import CACHE, POSITION
+from mfsim.ir.program import CACHE, POSITION
+from mfsim.ops.model_bodies import set_bodies
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.decoding import DecoderStep
 from mfsim.quant.fold import check_finite
@@ -113,7 +113,7 @@ def export_quantized(
     Raises
     ------
     ExportError
-        If something would be lost (see `mfsim.export.guards`), a sum may be inexact in float32, or
+        If something would be lost (see `mfsim.export.verify_export`), a sum may be inexact in float32, or
         the file cannot be written.
     MfsimError
         If the file has no integer program.

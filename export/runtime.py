@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from mfsim.compiler.reader import read_model
+from mfsim.compiler.frontend.reader import read_model
 from mfsim.errors import ModelError, ShapeError
 
 

@@ -21,10 +21,10 @@ import torch
 from torch import nn
 
 from mfsim.errors import ExportError, MfsimError
-from mfsim.export.functions import OPSET
-from mfsim.nn.shift_weights import settle
+from mfsim.nn.family import settle
+from mfsim.ops.model_bodies import OPSET
 from mfsim.quant import QuantizedNetwork
-from mfsim.quant.observe import as_outputs
+from mfsim.quant.observer import as_outputs
 from mfsim.quant.quantizers import AccumulatorBiasHandler, ExportContext, QONNXDynamoManager
 
 BATCH = "batch"

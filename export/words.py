@@ -1,4 +1,4 @@
-"""The words of a quantized model's graph: taken out of it, and put in by a plan of `mfsim.quant.decide`.
+"""The words of a quantized model's graph: taken out of it, and put in by a plan of `mfsim.quant.choose_qparams`.
 
 A bare graph has no accumulator and no quantizer at its entrance, because recipes differ in them; every
 other quantizer stays where it is, and gets other scale and bit-width initializers. What is put in has
@@ -19,7 +19,7 @@ from mfsim.export.cleanup import rename
 from mfsim.export.layers import layer_of
 from mfsim.export.naming import LAYER_KEY, PARAMETERS, ROLES, end_name
 from mfsim.quant.calibration import Calibration
-from mfsim.quant.words import Plan, Word
+from mfsim.quant.qparams import Plan, Word
 
 MFSIM, QONNX = "org.mfsim", "qonnx.custom_op.general"
 PARAMETERS_OF_NORMS = ("weight", "weight.scale", "bias", "gain")

@@ -12,9 +12,9 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "mfsim.analysis": ("count", "energy", "memory", "strict_multiplication_free", "widths"),
-    "mfsim.builder": ("ProgramBuilder",),
+    "mfsim.ir.builder": ("ProgramBuilder",),
     "mfsim.cim": ("Array", "map_program"),
-    "mfsim.compiler": ("compile_model", "load", "read_integer"),
+    "mfsim.compiler": ("compile_model",),
     "mfsim.conversion": ("Conversion", "Rules", "convert"),
     "mfsim.errors": (
         "ArrayError",
@@ -33,13 +33,14 @@ _PUBLIC = {
         "SweepError",
         "UnsupportedOpError",
     ),
-    "mfsim.formats": ("Format", "Overflow", "Range", "Rounding", "Scale"),
-    "mfsim.program": ("Node", "Program", "Tensor"),
-    "mfsim.realisations": ("compare_realisations",),
+    "mfsim.ir.formats": ("Format", "Overflow", "Range", "Rounding", "Scale"),
+    "mfsim.ir.program": ("Node", "Program", "Tensor"),
+    "mfsim.parity.realisations": ("compare_realisations",),
     "mfsim.report": ("write_report",),
-    "mfsim.run": ("RunFolder", "load_program"),
-    "mfsim.settings": ("Settings",),
-    "mfsim.pipeline": ("run_network",),
+    "mfsim.serialize.read": ("load", "read_integer"),
+    "mfsim.workflow.run_folder": ("RunFolder", "load_program"),
+    "mfsim.workflow.settings": ("Settings",),
+    "mfsim.workflow.steps": ("run_network",),
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import abc
 import functools
-import importlib
 import pathlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -19,9 +18,9 @@ import numpy as np
 
 from mfsim import ops
 from mfsim.errors import FormatError, did_you_mean
-from mfsim.formats import Format
+from mfsim.ir.formats import Format
+from mfsim.ir.program import Tensor
 from mfsim.ops.op import Inference
-from mfsim.program import Tensor
 
 Codes = dict[str, np.ndarray]
 """Codes of each port, int64, shape [vectors, words of the port]."""
@@ -143,7 +142,7 @@ class Parameters(abc.ABC):
             made = np.array(result, dtype=np.int64)
         else:
             made = np.empty(shape, dtype=np.int64)
-            run = importlib.import_module(f"mfsim.kernels.{self.op}").run
+            run = ops.plain_kernel(self.op)
             run([np.ascontiguousarray(codes) for codes in operands], attributes, [made])
         return {self.output.name: made.reshape(count, self.output.length)}
 

@@ -20,7 +20,7 @@ _AT_ONCE = 4096
 def port_lines(codes: np.ndarray, port: Port) -> bytes:
     r"""Return `codes` [vectors, words] of a port, one line each.
 
-    >>> from mfsim.formats import Format
+    >>> from mfsim.ir.formats import Format
     >>> port_lines(np.array([[1, -1], [2, 3]]), Port("x", 2, Format(6)))
     b'fc1\n0c2\n'
     """

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mfsim.errors import ParityError
-from mfsim.formats import Format
+from mfsim.ir.formats import Format
 
 Bit = int | str
 """A net of the netlist, or the constant "0" or "1"."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mfsim.errors import ParityError, ToolError, UnsupportedOpError
-from mfsim.ops.wht import matrix
+from mfsim.ops.wht.wht import matrix
 from mfsim.rtl_models import yosys
 from mfsim.rtl_models.block import Parameters
 from mfsim.rtl_models.linear import Interpreter

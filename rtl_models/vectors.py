@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from mfsim.errors import DataError
-from mfsim.formats import Format
-from mfsim.program import Program, Tensor
+from mfsim.ir.formats import Format
+from mfsim.ir.program import Program, Tensor
 
 INDEX = "index.json"
 LAYOUT = "mfsim vectors 1"

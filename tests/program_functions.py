@@ -9,11 +9,22 @@ import functools
 
 import numpy as np
 
-from mfsim.derived import dct, dft, norms, softmax, tanh_l1
-from mfsim.derived import filterbank as filterbanks
-from mfsim.formats import Format, Scale
-from mfsim.ops.filterbank import even
-from mfsim.ops.shift_matmul import powers
+from mfsim.ir.formats import Format, Scale
+from mfsim.ops.fourier import dct_tables, dft_tables
+from mfsim.ops.fourier import filterbank_tables as filterbanks
+from mfsim.ops.fourier.filterbank import even
+from mfsim.ops.norm import tables as norms
+from mfsim.ops.power_of_two.shift_matmul import powers
+from mfsim.ops.softmax.tables import (
+    LOG_TABLE_BITS,
+    default_fine_bits,
+    exp_table,
+    log_tables,
+    reciprocal_bits,
+    softmax_shift_thresholds,
+    tanh_l1_shift_thresholds,
+    tanh_table,
+)
 
 NARROW = 10
 """Past this many bits a row is not given to a function."""
@@ -41,14 +52,14 @@ def softmax_of(form):
         bits = make.int(fraction + 1, 12)
         attributes, others = {"fraction": fraction}, []
         if form == "log":
-            bits, attributes["fine_bits"] = softmax.LOG_TABLE_BITS, softmax.default_fine_bits(fraction, exponent)
-            tables = softmax.log_tables(exponent, length, fraction)
+            bits, attributes["fine_bits"] = LOG_TABLE_BITS, default_fine_bits(fraction, exponent)
+            tables = log_tables(exponent, length, fraction)
             others = [tables.thresholds, tables.lnk_table, tables.lnm_table, tables.out_table]
         elif form == "shift":
-            others = [softmax.shift_thresholds(bits, length)]
+            others = [softmax_shift_thresholds(bits, length)]
         elif form == "recip":
-            attributes["reciprocal"] = softmax.reciprocal_bits(fraction, bits)
-        table = constant(make, softmax.exp_table(exponent, x.format.bits, bits), None, -bits)
+            attributes["reciprocal"] = reciprocal_bits(fraction, bits)
+        table = constant(make, exp_table(exponent, x.format.bits, bits), None, -bits)
         return [x.name, table, *(constant(make, codes) for codes in others), *mask(make, x)], attributes
 
     return made
@@ -69,8 +80,8 @@ def tanh_l1_of(form):
     def made(make, x, pool):
         fraction = make.int(3, 8)
         bits = make.int(fraction + 1, 12)
-        codes = tanh_l1.tanh_table(x.scale.exponent, x.format.bits, bits, signed=x.format.signed)
-        others = [constant(make, tanh_l1.shift_thresholds(bits, x.shape[-1]))] if form == "shift" else []
+        codes = tanh_table(x.scale.exponent, x.format.bits, bits, signed=x.format.signed)
+        others = [constant(make, tanh_l1_shift_thresholds(bits, x.shape[-1]))] if form == "shift" else []
         return [x.name, constant(make, codes, None, -bits), *others], {"fraction": fraction, "eps": make.int(1, 9)}
 
     return made
@@ -128,7 +139,7 @@ def filterbank(make, x, pool):
     gains = even(make.rng, (heads, grid, grid), -9, 60)
     most = 60 * 2.0**-places
     guard, bits = filterbanks.defaults(grid, x.range.bound, most, 7, fraction, x.scale.exponent)
-    constants = [constant(make, dft.cosines(grid, bits), None, -bits), constant(make, gains, None, -places)]
+    constants = [constant(make, dft_tables.cosines(grid, bits), None, -bits), constant(make, gains, None, -places)]
     attributes = {"fraction": fraction, "guard": guard, "passing": 0, "products": make.one("mul", "shift")}
     return [image, *constants], attributes
 
@@ -184,9 +195,11 @@ def embedding(make, x, pool):
 
 FUNCTIONS = {
     "csd_gain": csd_gain,
-    "dct": transform_of(dct, dct.multipliers, products=("mul", "shift")),
-    "dft_alpha_beta": transform_of(dft, dft.cosines, (dft.estimate_error,), products=("mul", "shift")),
-    "dft_magnitude": transform_of(dft, dft.cosines),
+    "dct": transform_of(dct_tables, dct_tables.multipliers, products=("mul", "shift")),
+    "dft_alpha_beta": transform_of(
+        dft_tables, dft_tables.cosines, (dft_tables.estimate_error,), products=("mul", "shift")
+    ),
+    "dft_magnitude": transform_of(dft_tables, dft_tables.cosines),
     "embedding": embedding,
     "filterbank": filterbank,
     "gram": gram,

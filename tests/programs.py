@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from mfsim.builder import ProgramBuilder
 from mfsim.errors import MfsimError
-from mfsim.formats import Format, Scale
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
+from mfsim.ir.program import Program, Tensor
 from mfsim.ops.products import FORMS, GRIDS
-from mfsim.ops.wht import NORMS, ORDERS
-from mfsim.program import Program, Tensor
+from mfsim.ops.wht.wht import NORMS, ORDERS
 from tests.program_functions import FUNCTIONS, aligned_weights, conv2d_of, matmul_of, power_weights
 
 WIDEST = 24

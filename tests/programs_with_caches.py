@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfsim.builder import ProgramBuilder
-from mfsim.formats import Format, Range, Scale
-from mfsim.program import Program, Tensor
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Range, Scale
+from mfsim.ir.program import Program, Tensor
 
 TABLE = np.array([[1, -2], [3, 4], [-5, 6]])
 """Rows of three tokens."""

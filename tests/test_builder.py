@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.builder import ProgramBuilder
 from mfsim.errors import FormatError, ModelError, RangeError, ShapeError, UnsupportedOpError
-from mfsim.formats import Format, Range, Scale
-from mfsim.program import Tensor
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Range, Scale
+from mfsim.ir.program import Tensor
 
 
 @pytest.fixture

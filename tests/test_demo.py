@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from mfsim.demo import Expected, run_demo, shortfalls
-from mfsim.settings import Settings
+from mfsim.workflow.demo import Expected, run_demo, shortfalls
+from mfsim.workflow.settings import Settings
 from tests.analysis.programs import mixed, residual
 from tests.report.networks import result
 

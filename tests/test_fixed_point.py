@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mfsim import formats
 from mfsim.errors import DataError, FormatError, RangeError, ShapeError
-from mfsim.fixed_point import dequantize, quantize, quantize_into, requantize
-from mfsim.formats import Format, Overflow, Rounding, Scale
+from mfsim.ir import formats
+from mfsim.ir.fixed_point import dequantize, quantize, quantize_into, requantize
+from mfsim.ir.formats import Format, Overflow, Rounding, Scale
 from mfsim.kernels.operands import stored
 from tests.bits import assert_bit_equal
 
@@ -154,7 +154,7 @@ def test_ties_next_to_2_to_the_53(rounding):
 
 
 def examples_of(kind) -> dict[str, str]:
-    """Return the docstring below each member of an enum in mfsim/formats.py."""
+    """Return the docstring below each member of an enum in mfsim/ir/formats.py."""
     tree = ast.parse(pathlib.Path(formats.__file__).read_text())
     (body,) = [node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind.__name__]
     docs = {}

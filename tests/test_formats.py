@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mfsim.errors import FormatError, RangeError
-from mfsim.formats import MAX_BITS, Format, Overflow, Range, Rounding, Scale
+from mfsim.ir.formats import MAX_BITS, Format, Overflow, Range, Rounding, Scale
 
 
 @pytest.mark.parametrize("signed", [True, False])

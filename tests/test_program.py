@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mfsim.errors import FormatError, ModelError, RangeError, ShapeError
-from mfsim.formats import Format, Range, Scale
-from mfsim.program import Node, Program, Tensor, int64_codes
+from mfsim.ir.formats import Format, Range, Scale
+from mfsim.ir.program import Node, Program, Tensor, int64_codes
 from tests.bits import assert_bit_equal
 
 X = Tensor("x", (1, 2), Format(8), Scale.of(-3), Range.of(-128, 127))

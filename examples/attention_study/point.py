@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from mfsim.parity.compare import codes_of
 from torch import nn
 
 from mfsim import data as datasets
@@ -26,13 +27,12 @@ from mfsim.errors import CountError, DataError, MfsimError, UnsupportedOpError
 from mfsim.export.exporter import quantized_model
 from mfsim.nn import models
 from mfsim.nn.attention import PRESETS, AttentionConfig
-from mfsim.parity import codes_of
 from mfsim.quant import Recipe
 from mfsim.simulate import quantize_input, simulate
 from mfsim.simulate.values import classes
-from mfsim.summary import tool_versions
 from mfsim.sweep.keys import data_digest
 from mfsim.train import accuracy, fit, logits
+from mfsim.workflow.summary import tool_versions
 
 MF_VIT = "mf-vit"
 UNITS = (*PRESETS, MF_VIT)

@@ -18,8 +18,8 @@ from mfsim import ops
 from mfsim.analysis.listing import Listing, write_listings
 from mfsim.analysis.lookup import TableUse, tables_of
 from mfsim.errors import CountError, did_you_mean
+from mfsim.ir.program import Node, Program
 from mfsim.ops.op import MULTIPLIED_BY, Row
-from mfsim.program import Node, Program
 
 PRIMITIVES = ("addsub", "neg", "abs", "sign", "cmp", "select", "shift", "or", "lut", "mul", "div", "sqrt")
 """Every primitive, in the order of the columns."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from mfsim.analysis.listing import Listing, write_listings
 from mfsim.errors import DataError, ModelError, ShapeError, did_you_mean
-from mfsim.program import Program
+from mfsim.ir.program import Program
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class LayerErrors:
         Codes without a reference are ignored. Raises `ModelError` for a reference to a tensor that the
         program or `codes` lacks, and what `ErrorSums.add` raises, naming the tensor.
         """
-        from mfsim.fixed_point import dequantize  # starts Numba, which only the error of codes needs
+        from mfsim.ir.fixed_point import dequantize  # starts Numba, which only the error of codes needs
 
         for name, reference in references.items():
             if name not in self._program.tensors:

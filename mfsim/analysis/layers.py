@@ -16,7 +16,7 @@ from mfsim.analysis.error import ErrorReport, layer_outputs
 from mfsim.analysis.listing import Listing, write_listings
 from mfsim.analysis.memory import MemoryReport
 from mfsim.analysis.widths import Width, WidthReport
-from mfsim.program import Node, Program
+from mfsim.ir.program import Node, Program
 
 
 @dataclass(frozen=True)

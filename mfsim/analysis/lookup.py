@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfsim import ops
+from mfsim.ir.program import Node, Program, Tensor
 from mfsim.ops.op import Row
-from mfsim.program import Node, Program, Tensor
 
 
 @dataclass(frozen=True)

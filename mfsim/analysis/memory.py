@@ -16,7 +16,7 @@ from dataclasses import astuple, dataclass, fields
 
 from mfsim.analysis.listing import Listing, write_listings
 from mfsim.analysis.lookup import table_inputs
-from mfsim.program import Program
+from mfsim.ir.program import Program
 
 IN_PLACE = frozenset({"reshape", "flatten", "shift"})
 """Ops whose output is the same codes in the same order: no buffer of its own."""

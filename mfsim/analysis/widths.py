@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from mfsim.analysis.listing import Listing, write_listings
 from mfsim.errors import RangeError
-from mfsim.formats import Format
-from mfsim.program import Node, Program, Tensor
+from mfsim.ir.formats import Format
+from mfsim.ir.program import Node, Program, Tensor
 
 if TYPE_CHECKING:  # the simulator starts Numba, which a count or a report does not need
     from mfsim.simulate import Simulation

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from mfsim.formats import Format
+from mfsim.ir.formats import Format
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,10 @@ from mfsim import ops
 from mfsim.cim.array import Array
 from mfsim.cim.digits import Digits, sign_digits, signs_in, word_digits
 from mfsim.cim.parts import Outside, Part, Product, place
-from mfsim.formats import Format
+from mfsim.ir.formats import Format
+from mfsim.ir.program import Node, Program, Tensor
 from mfsim.ops.bounds import spread
-from mfsim.ops.wht import block_length
-from mfsim.program import Node, Program, Tensor
+from mfsim.ops.wht.wht import block_length
 
 PRODUCTS = ("mf_matmul", "mf_conv2d", "matmul", "conv2d")
 """The ops that an array of weights serves."""

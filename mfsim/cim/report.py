@@ -18,7 +18,7 @@ from mfsim.cim import converter
 from mfsim.cim.array import Array
 from mfsim.cim.mapping import place_dense, place_node, why_digital
 from mfsim.cim.parts import Outside, Part
-from mfsim.program import Node, Program
+from mfsim.ir.program import Node, Program
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,8 @@ def command(
     with session(json, debug) as out:
         from mfsim.errors import ParityError
         from mfsim.export.check_report import Limits
-        from mfsim.pipeline import check_step
-        from mfsim.run import RunFolder
+        from mfsim.workflow.run_folder import RunFolder
+        from mfsim.workflow.steps import check_step
 
         limits = Limits(max_difference, max_sign_ties, max_code_mismatches, min_top1, min_sqnr)
         with out.stages("check") as stages:

@@ -40,8 +40,8 @@ def command(
     """Compile a quantized model to an integer program and save it as integer.onnx."""
     with session(json, debug) as out:
         from mfsim.compiler import approximations
-        from mfsim.pipeline import compile_file, compile_step, measure_file
-        from mfsim.run import RunFolder
+        from mfsim.workflow.run_folder import RunFolder
+        from mfsim.workflow.steps import compile_file, compile_step, measure_file
 
         model = RunFolder.open(source).need("model.onnx") if source.is_dir() else source
         if source.is_dir() and out_file is None and multiplier_bits is None:

@@ -62,7 +62,7 @@ def command(
 
 def _count_program(out: Session, target: pathlib.Path, rule: str, strict: bool, allow_uncounted: bool) -> None:
     from mfsim.analysis import count, memory, strict_multiplication_free
-    from mfsim.run import RunFolder, load_program
+    from mfsim.workflow.run_folder import RunFolder, load_program
 
     program = load_program(target)
     report = count(program, rule, allow_uncounted)
@@ -92,7 +92,7 @@ def _count_module(
     allow_uncounted: bool,
 ) -> None:
     from mfsim.nn import models
-    from mfsim.shapes import Input, count_module
+    from mfsim.op_counter import Input, count_module
 
     examples = [Input.parse(text) for text in inputs]
     images = [example.shape for example in examples if len(example.shape) == 3]

@@ -9,7 +9,7 @@ import typer
 
 from mfsim.cli.options import Debug, Json, Seed
 from mfsim.cli.session import session
-from mfsim.settings import DEFAULTS, Settings
+from mfsim.workflow.settings import DEFAULTS, Settings
 
 Out = Annotated[pathlib.Path, typer.Option(help="Folder of the report and of one run folder for each network.")]
 Epochs = Annotated[int, typer.Option(min=1, help="Epochs of float training.")]
@@ -24,11 +24,11 @@ def command(
 ) -> None:
     """Train, quantize, export, check, compile, simulate and count four networks on digits, and report."""
     with session(json, debug) as shown:
-        from mfsim.demo import REFERENCES, run_demo
         from mfsim.errors import ParityError
         from mfsim.report import NetworkResult
         from mfsim.report.result import comparison
-        from mfsim.run import make_folder
+        from mfsim.workflow.demo import REFERENCES, run_demo
+        from mfsim.workflow.run_folder import make_folder
 
         def finished(result: NetworkResult) -> None:
             accuracy = ", ".join(f"{stage} {value or 0.0:.2%}" for stage, value in result.accuracy.items())

@@ -20,8 +20,8 @@ Allow = Annotated[
 def command(run: Run, allow_inexact: Allow = False, json: Json = False, debug: Debug = False) -> None:
     """Write the float and the quantized network as ONNX files that stock ONNX Runtime runs."""
     with session(json, debug) as out:
-        from mfsim.pipeline import export_step
-        from mfsim.run import RunFolder
+        from mfsim.workflow.run_folder import RunFolder
+        from mfsim.workflow.steps import export_step
 
         folder = RunFolder.open(run)
         with out.stages(str(folder)) as stages:

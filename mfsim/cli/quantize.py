@@ -21,7 +21,7 @@ from mfsim.cli.options import (
     model_options,
 )
 from mfsim.cli.session import session
-from mfsim.settings import DEFAULTS, Settings
+from mfsim.workflow.settings import DEFAULTS, Settings
 
 RunFolders = Annotated[
     pathlib.Path | None, typer.Argument(help="A run folder that has been trained.", show_default=False)
@@ -61,9 +61,9 @@ def command(
         if model is not None and (checkpoint is None or out is None):
             raise typer.BadParameter("--model needs --checkpoint and --out")
         from mfsim.conversion import Rules
-        from mfsim.pipeline import quantize_step, train_step
         from mfsim.quant import Recipe
-        from mfsim.run import RunFolder
+        from mfsim.workflow.run_folder import RunFolder
+        from mfsim.workflow.steps import quantize_step, train_step
 
         settings = Settings(
             quantized_epochs=epochs,

@@ -10,11 +10,11 @@ import typer
 
 from mfsim.cli.options import Data, Debug, Json, SplitName, Target
 from mfsim.cli.session import Session, session
-from mfsim.settings import DEFAULTS
+from mfsim.workflow.settings import DEFAULTS
 
 if TYPE_CHECKING:
     from mfsim.data import Split
-    from mfsim.program import Program
+    from mfsim.ir.program import Program
 
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads; default one for each core.")]
 Trace = Annotated[
@@ -44,7 +44,7 @@ def command(
     integer.onnx and the definitions of the ops, and layer by layer with the float network.
     """
     with session(json, debug) as out:
-        from mfsim.run import RunFolder, load_program
+        from mfsim.workflow.run_folder import RunFolder, load_program
 
         options = {"trace": trace, "batch_size": batch_size, "threads": threads}
         if target.is_dir():
@@ -85,10 +85,10 @@ def _verify(
 ) -> None:
     """Simulate a run folder's program, and compare it with everything else in the folder."""
     from mfsim.errors import ParityError
-    from mfsim.images import load_data
-    from mfsim.pipeline import load_quantized
-    from mfsim.run import RunFolder
-    from mfsim.verify import simulate_step
+    from mfsim.workflow.images import load_data
+    from mfsim.workflow.run_folder import RunFolder
+    from mfsim.workflow.steps import load_quantized
+    from mfsim.workflow.verify import simulate_step
 
     run = RunFolder.open(target)
     images = _first(getattr(load_data(run, data), split), samples)

@@ -21,7 +21,7 @@ from mfsim.cli.options import (
     model_options,
 )
 from mfsim.cli.session import session
-from mfsim.settings import DEFAULTS, Settings
+from mfsim.workflow.settings import DEFAULTS, Settings
 
 Model = Annotated[str, typer.Option(help="A built-in model, such as mf-cnn or mini-vit, or package.module:callable.")]
 TrainData = Annotated[str, typer.Option(help=f"{KINDS_OF_DATA}.")]
@@ -53,8 +53,8 @@ def command(
         if start is not None and checkpoint is not None:
             raise typer.BadParameter("give either --start, which is trained, or --checkpoint, which is not")
         from mfsim.conversion import Rules
-        from mfsim.pipeline import train_step
-        from mfsim.run import RunFolder
+        from mfsim.workflow.run_folder import RunFolder
+        from mfsim.workflow.steps import train_step
 
         settings = Settings(
             epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed, threads=threads

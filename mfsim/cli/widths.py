@@ -27,13 +27,13 @@ def command(target: Target, json: Json = False, debug: Debug = False) -> None:
     """
     with session(json, debug) as out:
         from mfsim.analysis import widths
-        from mfsim.run import RunFolder, load_program
+        from mfsim.workflow.run_folder import RunFolder, load_program
 
         program = load_program(target)
         run = RunFolder(target)
         observed = None
         if target.is_dir() and run.has("simulation.json"):
-            from mfsim.verify import read_verification
+            from mfsim.workflow.verify import read_verification
 
             observed = read_verification(run).simulation
         report = widths(program, observed)

@@ -1,8 +1,8 @@
 """From ONNX files to integer programs.
 
 `compile_model` lowers a quantized model (Quant nodes of QONNX with power-of-two scales, ops of the
-domain org.mfsim, standard ops that are exact on codes), and files of others (QONNX and QCDQ with any
-scales); `load` also reads integer.onnx.
+domain org.mfsim, standard ops that are exact on codes), and third-party files (QONNX and QCDQ with any
+scales).
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ import os
 
 import onnx
 
-from mfsim.compiler.checks import INTEGER, check_domains, check_numbers, in_dialect
-from mfsim.compiler.digest import source_digest
-from mfsim.compiler.foreign import normalised
-from mfsim.compiler.graph import graph_of
-from mfsim.compiler.integer import read_integer
-from mfsim.compiler.lowering import Lowering
-from mfsim.compiler.reader import read_model
-from mfsim.compiler.steps import APPROXIMATION, program_of, steps_of
+from mfsim.compiler.frontend.checks import check_domains, check_numbers, in_dialect
+from mfsim.compiler.frontend.graph import graph_of
+from mfsim.compiler.frontend.reader import read_model
+from mfsim.compiler.frontend.third_party import normalised
+from mfsim.compiler.incremental.digest import source_digest
+from mfsim.compiler.lower.lowering import Lowering
+from mfsim.compiler.lower.steps import APPROXIMATION, program_of, steps_of
 from mfsim.errors import FormatError
-from mfsim.program import Program
+from mfsim.ir.program import Program
 
 MULTIPLIER_BITS = 31
 """Bits of fixed-point multipliers, where the caller does not say."""
@@ -69,11 +68,3 @@ def compile_model(source: str | os.PathLike[str] | onnx.ModelProto, *, multiplie
 def approximations(program: Program) -> list[str]:
     """Return what is approximated in a program that was compiled from a file of others, one sentence each."""
     return [text for key, text in sorted(program.metadata.items()) if key.startswith(APPROXIMATION)]
-
-
-def load(source: str | os.PathLike[str] | onnx.ModelProto) -> Program:
-    """Return the program of a quantized model or of an integer.onnx, whichever the file is."""
-    model = read_model(source)
-    if any(entry.domain == INTEGER for entry in model.opset_import):
-        return read_integer(model)
-    return compile_model(model)

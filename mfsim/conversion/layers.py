@@ -24,7 +24,7 @@ from torch import nn
 
 from mfsim.errors import UnsupportedOpError
 from mfsim.nn import MFConv2d, MFLinear, ShiftBatchNorm1d, ShiftBatchNorm2d, WHTLayer
-from mfsim.nn.mf_matmul import INITIAL
+from mfsim.nn.mf import INITIAL
 
 PRODUCTS = (nn.Linear, nn.Bilinear, nn.modules.conv._ConvNd)
 NORMS = (nn.modules.batchnorm._BatchNorm,)

@@ -11,6 +11,6 @@ are work done beforehand: plain numpy may prepare them in `run`.
 An op whose time matters has a *fast form* too, in `fast_<op>.py`: the same codes, in whatever way the
 processor is good at. Its `prepare(inputs, outputs, attributes)` sees the proved ranges, shapes and constants
 (`operands.Operand`) once and returns a `run` of the same arguments, or None where the plain form has to do. That `run`
-takes and fills codes of any integer type that holds them. `FORMS` names the levels of `mfsim.kernels.host`
+takes and fills codes of any integer type that holds them. `FORMS` names the levels of `mfsim.kernels.cpu`
 that it is written for.
 """

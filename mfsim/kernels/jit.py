@@ -1,15 +1,18 @@
-"""`kernel`: how every loop in this room is compiled.
+"""`kernel`: how every kernel is compiled.
 
-Kernels release the interpreter lock, never use fast-math, and are cached on disk. Numba keeps a
-stale kernel when only a file that it imports changed, so the cache lies in a folder named by a
-digest of every file in this room and of the versions of Numba and llvmlite.
+Kernels release the interpreter lock, never use fast-math, and are cached on disk. Numba keeps a stale kernel when
+only a file that it imports changed, so the kernels of a file lie in a folder of their own, named by a digest of that
+file, of every file of mfsim that it imports, directly or not, and of the versions of Numba and llvmlite.
 """
 
 from __future__ import annotations
 
+import ast
+import functools
 import hashlib
 import os
 import pathlib
+import sys
 import warnings
 
 import llvmlite
@@ -17,18 +20,14 @@ import numba
 from numba.core.serialize import ReduceMixin
 
 
-def _cache_folder() -> pathlib.Path:
-    digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__}".encode())
-    for path in sorted(pathlib.Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+def _base_folder() -> pathlib.Path:
     base = os.environ.get("MFSIM_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "mfsim"
     )
-    return pathlib.Path(base) / f"kernels-{digest.hexdigest()[:16]}"
+    return pathlib.Path(base)
 
 
-def _enable_cache() -> bool:
-    folder = _cache_folder()
+def _is_writable(folder: pathlib.Path) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{os.getpid()}"
@@ -37,11 +36,50 @@ def _enable_cache() -> bool:
     except OSError:
         warnings.warn(f"compiled kernels are not cached, because {folder} cannot be written", stacklevel=3)
         return False
-    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]  # numba makes its settings when it runs
     return True
 
 
-CACHED = _enable_cache()
+CACHED = _is_writable(_base_folder())
+
+
+@functools.cache
+def _imports(module: str) -> tuple[str, ...]:
+    """Return the modules of the same top-level package that `module`, which is being imported, imports at its top."""
+    top = module.partition(".")[0]
+    names = []
+    for node in ast.parse(pathlib.Path(str(sys.modules[module].__file__)).read_bytes()).body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == top:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names if alias.name.partition(".")[0] == top]
+    return tuple(name for name in names if getattr(sys.modules.get(name), "__file__", None))
+
+
+def files_of(module: str) -> list[pathlib.Path]:
+    """Return the files that decide the kernels of `module`: its own, and those that it imports, directly or not."""
+    found, todo = set(), [module]
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += _imports(name)
+    return [pathlib.Path(str(sys.modules[name].__file__)) for name in sorted(found)]
+
+
+@functools.cache
+def cache_folder(module: str) -> pathlib.Path:
+    """Return the folder in which the compiled kernels of `module` are kept."""
+    digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__}".encode())
+    for path in files_of(module):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return _base_folder() / f"{module.rpartition('.')[2]}-{digest.hexdigest()[:16]}"
+
+
+def _compiled(function, **options):
+    if CACHED:
+        # Numba reads its settings when a function is decorated.
+        numba.config.CACHE_DIR = str(cache_folder(function.__module__))  # type: ignore[attr-defined]
+    return numba.njit(nogil=True, cache=CACHED, **options)(function)
 
 
 def kernel(function):
@@ -51,9 +89,9 @@ def kernel(function):
     """
     held = [cell.cell_contents for cell in function.__closure__ or ()]
     assert not any(isinstance(value, ReduceMixin) for value in held), f"{function} holds a kernel and is never cached"
-    return numba.njit(nogil=True, cache=CACHED, error_model="numpy")(function)
+    return _compiled(function, error_model="numpy")
 
 
 def primitive(function):
     """Compile a primitive of `mfsim.kernels.primitives`; it is inlined into each kernel."""
-    return numba.njit(nogil=True, cache=CACHED, inline="always")(function)
+    return _compiled(function, inline="always")

@@ -8,6 +8,7 @@ import numpy as np
 
 STORED = (np.int8, np.uint8, np.int16, np.int32, np.int64)
 """The words that hold codes between fast forms, the narrowest first."""
+
 _LIMITS = [(word, int(np.iinfo(word).min), int(np.iinfo(word).max)) for word in STORED]
 
 

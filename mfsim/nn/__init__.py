@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 from mfsim.nn import functional
-from mfsim.nn.abs import Abs
-from mfsim.nn.add import Add
-from mfsim.nn.adder import AdderConv2d, AdderLinear
-from mfsim.nn.affine import Affine
-from mfsim.nn.cached_rows import CachedRows
-from mfsim.nn.csd_gain import CsdGain
-from mfsim.nn.dct import DCT
-from mfsim.nn.dft_magnitude import DFTMagnitude
+from mfsim.nn.elementwise import Abs, Add, Mul
+from mfsim.nn.family import AdderConv2d, AdderLinear, MinConv2d, MinLinear, ShiftConv2d, ShiftLinear
 from mfsim.nn.filterbank import Filterbank
-from mfsim.nn.gram import Gram
-from mfsim.nn.mat_mul import MatMul, MFMatMul
-from mfsim.nn.mf_conv2d import MFConv2d
-from mfsim.nn.mf_matmul import MFLinear
-from mfsim.nn.mf_mul import MFMul
-from mfsim.nn.mul import Mul
+from mfsim.nn.fourier import DCT, DFTMagnitude
+from mfsim.nn.gains import Affine, CsdGain, Scaling, Shift
+from mfsim.nn.matrices import Gram, MatMul, MFMatMul, TriangularLinear
+from mfsim.nn.mf import MFConv2d, MFLinear, MFMul
 from mfsim.nn.norms import LayerNorm, RMSNorm, ShiftNorm
-from mfsim.nn.rope import Rope
-from mfsim.nn.scaling import Scaling
-from mfsim.nn.shift import Shift
+from mfsim.nn.pool import AvgPool2d, GlobalAvgPool2d
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
-from mfsim.nn.shift_weights import ShiftConv2d, ShiftLinear
-from mfsim.nn.signed_min import MinConv2d, MinLinear
-from mfsim.nn.smooth_threshold import SmoothThreshold
-from mfsim.nn.soft_threshold import SoftThreshold
-from mfsim.nn.softmax import Softmax
-from mfsim.nn.sum_pool2d import AvgPool2d, GlobalAvgPool2d
-from mfsim.nn.tanh_l1 import TanhL1
-from mfsim.nn.token_embedding import TokenEmbedding
-from mfsim.nn.triangular_linear import TriangularLinear
-from mfsim.nn.wht import WHT
-from mfsim.nn.wht_layer import WHTLayer
+from mfsim.nn.softmax import Softmax, TanhL1
+from mfsim.nn.thresholds import SmoothThreshold, SoftThreshold
+from mfsim.nn.tokens import CachedRows, Rope, TokenEmbedding
+from mfsim.nn.wht import WHT, WHTLayer
 
 __all__ = [
     "DCT",

@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from mfsim.derived.filterbank import check_grid
 from mfsim.errors import FormatError, ShapeError, did_you_mean
+from mfsim.ops.fourier.filterbank_tables import check_grid
 
 SCALES = (0.25, 0.5, 1.0)
 SHEARS = (-1.0, -0.5, 0.0, 0.5, 1.0)

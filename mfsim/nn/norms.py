@@ -20,8 +20,8 @@ import math
 import torch
 from torch import nn
 
-from mfsim.derived.norms import GAIN_PLACES
 from mfsim.errors import FormatError, ShapeError, did_you_mean
+from mfsim.ops.norm.tables import GAIN_PLACES
 
 FORMS = ("division", "reciprocal")
 """How a device divides by the root: each element, or by one reciprocal for each row."""

@@ -1,4 +1,4 @@
-"""What layers with other products than the dense one share: weights, bias, geometry. A layer adds its product and fresh weights."""
+"""The base of layers with other products than the dense one: weights, bias, geometry; and layers by the kind of their products."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from torch import nn
 
 from mfsim.errors import ShapeError
 from mfsim.nn import functional
+
+# What layers with other products than the dense one share: weights, bias, geometry. A layer adds its product and fresh weights.
 
 
 class LinearProduct(nn.Module, ABC):

@@ -6,9 +6,8 @@ from typing import Any
 
 from torch import nn
 
-from mfsim.nn.mf_conv2d import MFConv2d
-from mfsim.nn.mf_matmul import MFLinear
-from mfsim.nn.shift_weights import ShiftConv2d, ShiftLinear
+from mfsim.nn.family import ShiftConv2d, ShiftLinear
+from mfsim.nn.mf import MFConv2d, MFLinear
 
 KINDS = ("dense", "mf", "power-of-two")
 _LINEAR: dict[str, Any] = {"dense": nn.Linear, "mf": MFLinear, "power-of-two": ShiftLinear}

@@ -21,7 +21,7 @@ from torch import nn
 
 from mfsim.errors import ShapeError
 from mfsim.nn import functional
-from mfsim.nn.shift import along
+from mfsim.nn.gains import along
 
 LIMIT = 30
 """Exponents are kept in -30..30, so that a channel without variance does no harm."""

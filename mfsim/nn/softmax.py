@@ -1,14 +1,4 @@
-"""`Softmax`: softmax over the last axis of gain * x, in the forms that a device has for the division.
-
-    division    each weight divided by the row sum
-    reciprocal  one division for each row, then products
-    log         a subtraction in the log domain: no multiplication, no division
-    shift       the row sum rounded to the nearest power of two in the log domain: a shift
-
-The float function of the first three is one. That of `shift` is another one, softmax with rows that sum to
-2**-1/2 .. 2**1/2: train with it. Quantized, they become the integer ops softmax, softmax_recip, softmax_log
-and softmax_shift of `mfsim.ops`.
-"""
+"""`Softmax` and `TanhL1`: weights of a row, in the forms that a device has for the division."""
 
 from __future__ import annotations
 
@@ -18,9 +8,32 @@ import torch
 from torch import nn
 
 from mfsim.errors import FormatError, ShapeError, did_you_mean
-from mfsim.nn.nearest_power import gain_of_nearest_power
 
-FORMS = ("division", "reciprocal", "shift", "log")
+# What the normalisers by a shift share: the gain of a row whose divisor is rounded to a power of two.
+
+
+def gain_of_nearest_power(total: torch.Tensor) -> torch.Tensor:
+    """Return total / 2**k for positive totals, k = log2(total) rounded: within 2**-1/2 .. 2**1/2.
+
+    A row divided by `total` and multiplied by this gain is the row shifted by k. The rounding passes its
+    gradient straight through: the gain has none.
+    """
+    with torch.no_grad():
+        return total * torch.exp2(-torch.floor(torch.log2(total) + 0.5))
+
+
+# `Softmax`: softmax over the last axis of gain * x, in the forms that a device has for the division.
+#
+#     division    each weight divided by the row sum
+#     reciprocal  one division for each row, then products
+#     log         a subtraction in the log domain: no multiplication, no division
+#     shift       the row sum rounded to the nearest power of two in the log domain: a shift
+#
+# The float function of the first three is one. That of `shift` is another one, softmax with rows that sum to
+# 2**-1/2 .. 2**1/2: train with it. Quantized, they become the integer ops softmax, softmax_recip, softmax_log
+# and softmax_shift of `mfsim.ops`.
+
+SOFTMAX_FORMS = ("division", "reciprocal", "shift", "log")
 """How a device divides by the row sum."""
 
 
@@ -68,7 +81,7 @@ class Softmax(nn.Module):
     def __init__(self, gain: float = 1.0, form: str = "division", causal: bool = False) -> None:
         super().__init__()
         check_positive("a softmax", "gain", gain)
-        check_form("a softmax", form, FORMS)
+        check_form("a softmax", form, SOFTMAX_FORMS)
         self.gain, self.form, self.causal = float(gain), form, bool(causal)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -86,3 +99,57 @@ class Softmax(nn.Module):
     def extra_repr(self) -> str:
         """Return the options for `print(model)`."""
         return f"gain={self.gain:g}, form={self.form}, causal={self.causal}"
+
+
+# `TanhL1`: tanh(gain x) over its sum of magnitudes along the last axis, with or without a division.
+#
+#     division  t / (eps + sum |t|),  t = tanh(gain x)
+#     shift     the divisor rounded to the nearest power of two in the log domain: a shift
+#
+# `shift` is another function, with rows whose magnitudes sum to about 2**-1/2 .. 2**1/2: train with it.
+# Quantized, they become the integer ops tanh_l1 and tanh_l1_shift of `mfsim.ops`.
+
+TANH_L1_FORMS = ("division", "shift")
+"""How a device divides by the sum of a row."""
+
+
+class TanhL1(nn.Module):
+    """tanh(gain x) / (eps + sum |tanh(gain x)|) over the last axis: signed weights that sum to at most 1.
+
+    Parameters
+    ----------
+    gain : float
+        Positive factor of x. Quantized, it goes into the table of tanh.
+    form : {"division", "shift"}
+        See the module header.
+    eps : float
+        Positive, so that a row of zeros stays zero.
+    causal : bool
+        Row i of the last two axes, which must be of one length, sees columns 0..i only; the others are 0 and
+        not part of its sum.
+
+    Raises
+    ------
+    FormatError
+        If `gain` or `eps` is not positive, or `form` unknown.
+    """
+
+    def __init__(self, gain: float = 1.0, form: str = "division", eps: float = 1e-6, causal: bool = False) -> None:
+        super().__init__()
+        check_positive("a tanh-l1", "gain", gain)
+        check_positive("a tanh-l1", "eps", eps)
+        check_form("a tanh-l1", form, TANH_L1_FORMS)
+        self.gain, self.form, self.eps, self.causal = float(gain), form, float(eps), bool(causal)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the weights, of the shape of x."""
+        t = torch.tanh(x * self.gain if self.gain != 1 else x)
+        if self.causal:
+            t = t.masked_fill(~causal_mask("a causal tanh-l1", x.shape).to(x.device), 0)
+        total = self.eps + t.abs().sum(-1, keepdim=True)
+        weights = t / total
+        return weights * gain_of_nearest_power(total) if self.form == "shift" else weights
+
+    def extra_repr(self) -> str:
+        """Return the options for `print(model)`."""
+        return f"gain={self.gain:g}, form={self.form}, eps={self.eps:g}, causal={self.causal}"

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from mfsim.errors import FormatError, ShapeError
-from mfsim.formats import Format, Range, Scale
+from mfsim.ir.formats import Format, Range, Scale
+from mfsim.ir.program import Node, Tensor, Value
 from mfsim.ops.op import Attribute, Inference, Row, result, rows, size
-from mfsim.program import Node, Tensor, Value
 
 MAX_SHIFT = 62
 

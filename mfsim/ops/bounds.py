@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mfsim.formats import Range
+from mfsim.ir.formats import Range
 
 BLOCK = 1 << 13
 """Terms whose bounds are found at a time."""

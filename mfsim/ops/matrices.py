@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from mfsim.errors import FormatError, ShapeError
+from mfsim.ir.program import Tensor
 from mfsim.ops.bounds import Operands
 from mfsim.ops.products import Sums
-from mfsim.program import Tensor
 
 
 def matrix_sums(op: str, x: Tensor, w: Tensor) -> Sums:

@@ -12,7 +12,7 @@ Rules for every file in this room:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mfsim.errors import FormatError, ShapeError, UnsupportedOpError, did_you_mean
-from mfsim.formats import Format, Range, Scale
-from mfsim.program import Node, Tensor, Value, int64_codes
+from mfsim.ir.formats import Format, Range, Scale
+from mfsim.ir.program import Node, Tensor, Value, int64_codes
 
 MULTIPLIED_BY = ("learned", "activation", "fixed")
 """The three classes of multiplication that are kept apart."""
@@ -126,7 +126,6 @@ class Op:
     infer: Callable[[Sequence[Tensor], Mapping[str, Value]], Inference]
     reference: Callable[[Sequence[np.ndarray], Mapping[str, Value]], list[np.ndarray]]
     count: Callable[[Node, Sequence[Tensor], Sequence[Tensor]], list[Row]]
-    cases: Callable[[], Iterable[Case]]
     realisations: frozenset[str] = frozenset({"kernel", "torch", "onnx", "integer"})
     derive: Callable[[Sequence[Tensor], Mapping[str, Value]], Mapping[str, Value]] | None = None
     integer_body: bool = False

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from mfsim.errors import FormatError
-from mfsim.formats import Format, Scale
+from mfsim.ir.formats import Format, Scale
+from mfsim.ir.program import Node, Tensor
 from mfsim.ops.bounds import Bounds, Operands, dense_bounds, mf_bounds, mf_parts, spread
 from mfsim.ops.op import Attribute, Inference, Row, objects, result, rows, size
-from mfsim.program import Node, Tensor
 
 FORMS = ("ef", "abs")
 GRIDS = ("split", "shared", "aligned")

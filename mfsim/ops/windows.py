@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from mfsim.errors import FormatError, ShapeError
+from mfsim.ir.program import Tensor
 from mfsim.ops.bounds import Operands
 from mfsim.ops.op import Attribute
 from mfsim.ops.products import Sums
-from mfsim.program import Tensor
 
 KERNEL = Attribute("kernel", "ints", "rows and columns of the window")
 STRIDES = Attribute("strides", "ints", "steps of the window down and to the right", (1, 1))

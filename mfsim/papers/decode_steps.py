@@ -20,8 +20,8 @@ from mfsim.nn.attention import (
     decode,
     fold_attention,
 )
+from mfsim.op_counter import Input, count_module
 from mfsim.ops.op import MULTIPLIED_BY
-from mfsim.shapes import Input, count_module
 
 OF_MODEL = ("heads", "kv_heads", "rope", "rope_base", "bias", "output_bias", "causal")
 """Parts of a unit that the model decides."""

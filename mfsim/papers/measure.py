@@ -12,7 +12,7 @@ from torch import nn
 from mfsim.analysis.count import CountReport, paper_rows
 from mfsim.nn import models
 from mfsim.nn.attention import Attention, AttentionConfig, fold_attention
-from mfsim.shapes import Input, count_module
+from mfsim.op_counter import Input, count_module
 
 Shape = tuple[int, int, int]
 CIFAR: tuple[Shape, int] = ((3, 32, 32), 10)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mfsim.analysis.listing import Listing
 from mfsim.nn import WHT
+from mfsim.op_counter.fast_transforms import counted
 from mfsim.papers.measure import module_count
 from mfsim.papers.units import summed
-from mfsim.shapes.fast_transforms import counted
 
 TRANSFORMS = (
     ("cosine (Lee)", "cosine", (8, 32, 64)),
@@ -15,7 +15,7 @@ TRANSFORMS = (
     ("Fourier magnitudes", "magnitudes", (32, 64)),
     ("filterbank, two features", "filtered", (8,)),
 )
-"""What is shown, its name in `mfsim.shapes.fast_transforms`, lengths (for a filterbank the side of the grid)."""
+"""What is shown, its name in `mfsim.op_counter.fast_transforms`, lengths (for a filterbank the side of the grid)."""
 
 
 def primitive_counts() -> Listing:

@@ -2,7 +2,7 @@
 
 A transform may be counted as the module is written (a matrix product; for Fourier magnitudes the
 fixed-point op of the integer program), by a fast algorithm that runs on counting numbers
-(`mfsim/shapes/fast_transforms.py`), as the fixed-point op that this becomes in the integer program (a filterbank of
+(`mfsim/op_counter/fast_transforms.py`), as the fixed-point op that this becomes in the integer program (a filterbank of
 the form fft), or not at all where it folds into W_O: then the folded network is counted as the network that it is.
 """
 
@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from mfsim.nn.attention import PRESETS, AttentionConfig
+from mfsim.op_counter.fast_transforms import transform_rows
 from mfsim.ops.op import Row
 from mfsim.papers.measure import unit_count
-from mfsim.shapes.fast_transforms import transform_rows
 
 PARTS = ("projections", "transforms", "mf value", "scores", "normaliser", "aggregation", "output transform")
 WAYS = ("written", "fast", "fixed-point", "folded")

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from mfsim.quant.decoding import decoder_step
     from mfsim.quant.finetune import finetune
     from mfsim.quant.fold import fold
+    from mfsim.quant.network import QuantizedNetwork
     from mfsim.quant.quantize import quantize
     from mfsim.quant.recipe import LayerRecipe, Recipe
     from mfsim.quant.store import load, save
-    from mfsim.quant.transforms import QuantizedNetwork
 
 _HOME = {
     "LayerRecipe": "recipe",
-    "QuantizedNetwork": "transforms",
+    "QuantizedNetwork": "network",
     "Recipe": "recipe",
     "decoder_step": "decoding",
     "finetune": "finetune",

@@ -11,18 +11,19 @@ import torch
 from torch import nn
 
 from mfsim.nn import WHTLayer
+from mfsim.ops.elementwise.quant import QuantSoftThreshold
 from mfsim.quant.calibration import Calibration, Subject
+from mfsim.quant.choose_qparams import decide
 from mfsim.quant.constants import check_product, check_threshold
-from mfsim.quant.decide import decide
-from mfsim.quant.entrance import readers
-from mfsim.quant.kinds import KINDS, NONLINEAR
+from mfsim.quant.input_quantizer import readers
+from mfsim.quant.layer_config import KINDS, NONLINEAR
 from mfsim.quant.layers import QuantProduct
+from mfsim.quant.network import QuantizedNetwork
 from mfsim.quant.nonlinear import QuantFilterbankFFT, QuantNonlinear
-from mfsim.quant.observe import Observed
+from mfsim.quant.observer import Observed
+from mfsim.quant.qparams import Plan, Weights
 from mfsim.quant.quantizers import stored_scale
 from mfsim.quant.statistics import Statistics
-from mfsim.quant.transforms import QuantizedNetwork, QuantSoftThreshold
-from mfsim.quant.words import Plan, Weights
 
 
 def statistics(seen: Observed) -> Statistics:

@@ -8,8 +8,8 @@ import numpy as np
 
 from mfsim.errors import RecipeError
 from mfsim.quant.calibration import Calibration
+from mfsim.quant.qparams import Plan
 from mfsim.quant.recipe import PROVED, Recipe
-from mfsim.quant.words import Plan
 
 
 def check_plan(

@@ -30,9 +30,9 @@ from mfsim.nn.attention.cache import cached_features, check_decodable
 from mfsim.nn.attention.unit import through
 from mfsim.nn.models.decoder import Decoder
 from mfsim.nn.models.layers import Block
-from mfsim.quant.nonlinear.softmax import QuantNormaliser
+from mfsim.ops.softmax.quant import QuantNormaliser
+from mfsim.quant.network import QuantizedNetwork
 from mfsim.quant.quantizers import ActivationQuant
-from mfsim.quant.transforms import QuantizedNetwork
 
 
 class LengthMask(nn.Module):

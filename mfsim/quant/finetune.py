@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from mfsim.data.dataset import Split
 from mfsim.quant.calibrate import check_constants, keep_trained
-from mfsim.quant.transforms import QuantizedNetwork
+from mfsim.quant.network import QuantizedNetwork
 from mfsim.train import Epoch, History, accuracy, fit
 
 

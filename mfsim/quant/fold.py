@@ -37,7 +37,7 @@ from mfsim.nn import (
     ShiftConv2d,
     ShiftLinear,
 )
-from mfsim.quant.observe import as_outputs
+from mfsim.quant.observer import as_outputs
 
 TOLERANCE = 1e-9
 """Largest difference between folded and given model in float64, relative to the largest output."""

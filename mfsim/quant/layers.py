@@ -26,10 +26,10 @@ from mfsim.nn import (
     MinLinear,
     ShiftConv2d,
     ShiftLinear,
-    aligned,
     functional,
-    power_weights,
 )
+from mfsim.ops.distance import torch as aligned
+from mfsim.ops.power_of_two import torch as power_weights
 from mfsim.quant.quantizers import (
     ActivationQuant,
     BiasWord,

@@ -9,17 +9,17 @@ import torch
 from torch import nn
 
 from mfsim.errors import UnsupportedOpError
+from mfsim.ops.pool.quant import pools_of_sums
 from mfsim.quant.calibrate import calibrate, statistics, subject_of, with_readers
 from mfsim.quant.calibration import Calibration
-from mfsim.quant.entrance import needs_entrance
 from mfsim.quant.fold import check_finite
-from mfsim.quant.kinds import kind_of
-from mfsim.quant.observe import as_inputs, observe
-from mfsim.quant.pools import pools_of_sums
+from mfsim.quant.input_quantizer import needs_entrance
+from mfsim.quant.layer_config import kind_of
+from mfsim.quant.module_mapping import Site, assemble, leaves, places, quantized_kind
+from mfsim.quant.network import QuantizedNetwork
+from mfsim.quant.observer import as_inputs, observe
 from mfsim.quant.quantizers import ActivationQuant
 from mfsim.quant.recipe import Recipe
-from mfsim.quant.sites import Site, assemble, leaves, places, quantized_kind
-from mfsim.quant.transforms import QuantizedNetwork
 
 
 def quantize(

@@ -26,9 +26,9 @@ from mfsim.quant.calibrate import nonlinear_layers
 from mfsim.quant.calibration import Calibration
 from mfsim.quant.fold import BATCH_NORMS, as_pool, replace_module
 from mfsim.quant.layers import QuantProduct
+from mfsim.quant.module_mapping import Site, assemble
+from mfsim.quant.network import QuantizedNetwork
 from mfsim.quant.quantizers import ActivationQuant
-from mfsim.quant.sites import Site, assemble
-from mfsim.quant.transforms import QuantizedNetwork
 
 VERSION = 2
 """Version of the structure in the header."""

@@ -18,11 +18,10 @@ import torch
 from torch import nn
 
 from mfsim.nn import functional
-from mfsim.nn.affine import Affine
-from mfsim.nn.dct import DCT
 from mfsim.nn.filterbank import Filterbank
-from mfsim.nn.scaling import Scaling
-from mfsim.nn.triangular_linear import TriangularLinear
+from mfsim.nn.fourier import DCT
+from mfsim.nn.gains import Affine, Scaling
+from mfsim.nn.matrices import TriangularLinear
 from mfsim.quant.layers import QuantConv2d, QuantLinear, QuantProduct, Words
 from mfsim.quant.quantizers import ActivationQuant, BiasWord, QuantBiasMixin, plain
 

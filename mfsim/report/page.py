@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mfsim.report import contents, pictures
+from mfsim.report import contents
 from mfsim.report.cim import METHOD as CIM_METHOD
 from mfsim.report.figures import MINUS, counted, data_size, integer, percent
 from mfsim.report.markup import Html, join, sentence, tag
+from mfsim.report.pictures import bits, errors, operations
 from mfsim.report.result import NetworkResult
 from mfsim.report.style import SCRIPT, STYLE
 from mfsim.report.sweeps import METHOD as SWEEP_METHOD
@@ -82,7 +83,7 @@ def _comparison(networks: Sequence[NetworkResult], anchors: Sequence[str]) -> Ht
         tag("h2", "Comparison", class_="title"),
         tag("div", *cards, class_="cards"),
         to_html(contents.comparison_table(networks), "compare"),
-        pictures.operations(networks) if networks else None,
+        operations(networks) if networks else None,
         folded(contents.operations_table(networks), "Data of the picture: operations by primitive"),
         id="comparison",
     )
@@ -132,7 +133,7 @@ def _network(network: NetworkResult, anchor: str) -> Html:
         "section",
         tag("div", tag("h2", network.name), _badges(network), class_="title"),
         _reason(network),
-        tag("div", pictures.bits(anchor, rows), pictures.errors(anchor, rows), class_="pair"),
+        tag("div", bits(anchor, rows), errors(anchor, rows), class_="pair"),
         to_html(first),
         *(folded(table) for table in others),
         sweeps_section(anchor, network.sweeps),

@@ -11,7 +11,7 @@ from mfsim.report.charts import Axis, Bar, ChartRow, chart
 from mfsim.report.curves import KINDS, Curve, curves
 from mfsim.report.figures import MINUS, NONE, counted, decibel, integer, percent, significant
 from mfsim.report.markup import Html, join, tag
-from mfsim.report.picture import Picture
+from mfsim.report.pictures import Picture
 from mfsim.report.tables import Table, Toned, folded
 
 METHOD = (

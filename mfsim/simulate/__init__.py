@@ -5,9 +5,9 @@ Needs neither torch nor ONNX; the kernels of an op are imported when a program w
 
 from __future__ import annotations
 
+from mfsim.simulate.api import Simulation, Simulator, simulate
 from mfsim.simulate.decoding import Decoding
 from mfsim.simulate.inputs import quantize_input
-from mfsim.simulate.run import Simulation, Simulator, simulate
 from mfsim.simulate.values import accuracy, dequantized
 
 __all__ = ["Decoding", "Simulation", "Simulator", "accuracy", "dequantized", "quantize_input", "simulate"]

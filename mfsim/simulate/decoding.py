@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.errors import DataError, ShapeError
-from mfsim.program import POSITION, Program
-from mfsim.simulate.run import Simulator
+from mfsim.ir.program import POSITION, Program
+from mfsim.simulate.api import Simulator
 
 
 class Decoding:

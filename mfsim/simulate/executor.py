@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mfsim.kernels.int8_product import aligned, scratch
-from mfsim.kernels.narrowed import narrow
-from mfsim.program import Program, Tensor
-from mfsim.simulate.forms import bound
+from mfsim.ir.program import Program, Tensor
+from mfsim.kernels.rows.packed import narrow
+from mfsim.kernels.scratch import aligned, scratch
+from mfsim.simulate.dispatch import bound
 from mfsim.simulate.inputs import check_codes, fill_codes
-from mfsim.simulate.plan import Plan, View
+from mfsim.simulate.planner import Plan, View
 
 CACHE = 1 << 24
 """Bytes of buffers that a chunk shall have. Small chunks lie nearer to the core, but threads wait for each other in Python."""

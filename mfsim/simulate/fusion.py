@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mfsim.program import Node, Program
-from mfsim.simulate.forms import FITTING, Ending, Run, fast_form
+from mfsim.ir.program import Node, Program
+from mfsim.simulate.dispatch import FITTING, Ending, Run, fast_form
 
 MOVERS = frozenset({"transpose"})
 POOLS = frozenset({"max_pool2d", "sum_pool2d"})

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from mfsim.errors import DataError, ShapeError, did_you_mean
-from mfsim.fixed_point import quantize, quantize_into, round_floats
-from mfsim.program import Program, Tensor
+from mfsim.ir.fixed_point import quantize, quantize_into, round_floats
+from mfsim.ir.program import Program, Tensor
 
 Inputs = np.ndarray | Mapping[str, np.ndarray]
 

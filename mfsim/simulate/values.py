@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from mfsim.errors import DataError, did_you_mean
-from mfsim.fixed_point import dequantize
-from mfsim.program import Program
+from mfsim.ir.fixed_point import dequantize
+from mfsim.ir.program import Program
+from mfsim.simulate.api import simulate
 from mfsim.simulate.inputs import by_name
-from mfsim.simulate.run import simulate
 
 
 def dequantized(program: Program, codes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -21,7 +21,7 @@ import mfsim
 from mfsim.data import Split
 from mfsim.quant.recipe import Recipe
 
-CODE = ("analysis", "compiler", "derived", "export", "kernels", "nn", "ops", "quant", "simulate", "sweep")
+CODE = ("analysis", "compiler", "export", "ir", "kernels", "nn", "ops", "quant", "serialize", "simulate", "sweep")
 """Rooms whose code decides a figure, besides the files that stand beside the rooms."""
 PACKAGES = ("numba", "numpy")
 """Packages that compute it."""

@@ -10,7 +10,7 @@ import numpy as np
 from mfsim.analysis import compare, count, energy, memory, widths
 from mfsim.analysis.sweeps import SweepFigures
 from mfsim.errors import DataError, MfsimError
-from mfsim.export.opened import OpenModel
+from mfsim.export.edit import OpenModel
 from mfsim.quant.recipe import Recipe
 from mfsim.simulate import dequantized, quantize_input, simulate
 from mfsim.simulate.values import classes

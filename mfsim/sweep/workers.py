@@ -21,7 +21,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 
 from mfsim.errors import MfsimError, SweepError
-from mfsim.export.opened import open_model
+from mfsim.export.edit import open_model
 from mfsim.quant.recipe import Recipe
 from mfsim.sweep.measure import Samples, outcome
 from mfsim.sweep.store import SweepFolder

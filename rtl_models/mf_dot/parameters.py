@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from mfsim.formats import Format
+from mfsim.ir.formats import Format
+from mfsim.ir.program import Tensor
 from mfsim.ops.op import activation
-from mfsim.program import Tensor
 from mfsim.rtl_models.block import Parameters, Port, Stage, check_int
 from mfsim.rtl_models.mf_dot import model
 from mfsim.rtl_models.mf_term.model import split_term

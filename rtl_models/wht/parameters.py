@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 from mfsim.errors import FormatError
-from mfsim.formats import Format
+from mfsim.ir.formats import Format
+from mfsim.ir.program import Tensor
 from mfsim.ops.op import activation
-from mfsim.program import Tensor
 from mfsim.rtl_models.block import Parameters, Port, Stage, check_choice, check_int
 from mfsim.rtl_models.wht import model
 

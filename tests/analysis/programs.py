@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from mfsim.builder import ProgramBuilder
-from mfsim.formats import Format, Scale
-from mfsim.program import Node, Program
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
+from mfsim.ir.program import Node, Program
 
 
 def one(op, shape, attributes=None, constants=(), bits=8, exponent=-7, layer="layer", name="node"):

@@ -13,9 +13,9 @@ from mfsim import ops
 from mfsim.analysis import count, strict_multiplication_free
 from mfsim.analysis.count import PRIMITIVES
 from mfsim.analysis.lookup import hidden_factor
-from mfsim.builder import ProgramBuilder
 from mfsim.errors import CountError
-from mfsim.formats import Format
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format
 from mfsim.kernels import primitives
 from mfsim.ops.op import Row, activation
 from tests.analysis.programs import mixed, one, with_unknown_op

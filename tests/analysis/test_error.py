@@ -10,10 +10,10 @@ import pytest
 
 from mfsim.analysis import compare, layer_errors, layer_outputs
 from mfsim.analysis.error import ErrorSums, LayerErrors
-from mfsim.builder import ProgramBuilder
 from mfsim.errors import DataError, ModelError, ShapeError
-from mfsim.formats import Format, Range, Scale
-from mfsim.program import Tensor
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Range, Scale
+from mfsim.ir.program import Tensor
 from tests.analysis.programs import residual
 
 

@@ -7,8 +7,8 @@ import json
 import numpy as np
 
 from mfsim.analysis import memory
-from mfsim.builder import ProgramBuilder
-from mfsim.formats import Format, Scale
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
 from tests.analysis.programs import mixed, residual
 from tests.programs_with_caches import remembering
 

@@ -9,7 +9,7 @@ import pytest
 from mfsim.analysis import widths
 from mfsim.analysis.widths import bits_of
 from mfsim.errors import RangeError
-from mfsim.formats import Format
+from mfsim.ir.formats import Format
 from tests.analysis.programs import mixed, one, residual, simulated
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from mfsim import ops
-from mfsim.builder import ProgramBuilder
 from mfsim.cim import Array, map_program
-from mfsim.formats import Format, Scale
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
 from mfsim.ops.op import objects
 from tests.bits import assert_bit_equal
 from tests.cim.naive import Machine, planes_of_sign, planes_of_word

@@ -165,8 +165,8 @@ def test_transform_of_unsigned_planes():
     one stage of butterflies; one of 4 in -510..1020, s11. Along columns unsigned lines take its 11 planes, 88
     activations, and signed ones the 10 of its magnitude, 80. Sums of 2 of them are in -1530..2040, s12.
     """
-    from mfsim.builder import ProgramBuilder
-    from mfsim.formats import Format
+    from mfsim.ir.builder import ProgramBuilder
+    from mfsim.ir.formats import Format
 
     builder = ProgramBuilder()
     program = builder.finish([builder.node("wht", [builder.input("x", (4, 4), Format(8, False))], {"dims": 2})])
@@ -183,8 +183,8 @@ def test_dense_product_with_wider_digits():
     5 * 7 * 3 = 105: 106 levels, 7 bits. 3 * 4 = 12 lines, 1 tile, 2 activations, 24 conversions.
     """
     weights = np.arange(15).reshape(5, 3) - 7
-    from mfsim.builder import ProgramBuilder
-    from mfsim.formats import Format
+    from mfsim.ir.builder import ProgramBuilder
+    from mfsim.ir.formats import Format
 
     builder = ProgramBuilder()
     x, w = builder.input("x", (5,), Format(5, False)), builder.constant("w", weights, Format(7))

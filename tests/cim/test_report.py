@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from mfsim.analysis import count, energy
-from mfsim.builder import ProgramBuilder
 from mfsim.cim import ARRAYS, Array, map_program
 from mfsim.errors import CountError
-from mfsim.formats import Format, Scale
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
 from tests.analysis.programs import mixed, one, residual, with_unknown_op
 from tests.programs import random_program
 
@@ -116,7 +116,7 @@ def test_padding_brings_the_sign_of_zero():
     """x in 1..5 or -5..-1 has one sign. Padding adds that of 0: still one bit, but -1 and +1 need a correction."""
     from dataclasses import replace
 
-    from mfsim.formats import Range
+    from mfsim.ir.formats import Range
     from mfsim.ops.op import activation
 
     def signs(lo, hi, pads, zero):

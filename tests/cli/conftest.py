@@ -31,8 +31,8 @@ def mfsim(*arguments) -> Invoked:
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
     """Return a run folder that every step has passed; tests must not change it."""
-    from mfsim.pipeline import run_network
-    from mfsim.settings import Settings
+    from mfsim.workflow.settings import Settings
+    from mfsim.workflow.steps import run_network
 
     folder = tmp_path_factory.mktemp("cli") / "small"
     run_network(

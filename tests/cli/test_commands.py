@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mfsim.analysis import count
-from mfsim.run import STEPS, RunFolder, load_program
+from mfsim.workflow.run_folder import STEPS, RunFolder, load_program
 from tests.cli.conftest import mfsim
 
 STEP_COMMANDS = ["export", "check", "compile", "simulate", "count", "widths", "report"]
@@ -186,9 +186,9 @@ def test_check_fails_past_a_limit(folder):
 
 def test_simulate_fails_where_codes_differ(folder, finished):
     """A model.onnx that is not the quantized network's must be noticed."""
-    from mfsim.pipeline import export_step, quantize_step
     from mfsim.quant import Recipe
-    from mfsim.settings import Settings
+    from mfsim.workflow.settings import Settings
+    from mfsim.workflow.steps import export_step, quantize_step
 
     other = RunFolder(shutil.copytree(finished, folder.with_name("other")))
     quantize_step(other, Recipe.from_dict({"weight": 3}), Settings(quantized_epochs=0))

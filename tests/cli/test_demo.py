@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-import mfsim.demo
+import mfsim.workflow.demo
 from tests.analysis.programs import mixed, residual
 from tests.cli.conftest import mfsim as call
 from tests.report.networks import result
@@ -22,9 +22,9 @@ def demo(monkeypatch, tmp_path):
             for network in results:
                 progress(network.name, "train", 1, settings.epochs)
                 finished(network)
-            return mfsim.demo.Demo(results, tuple(shortfalls), pathlib.Path(folder) / "report.html")
+            return mfsim.workflow.demo.Demo(results, tuple(shortfalls), pathlib.Path(folder) / "report.html")
 
-        monkeypatch.setattr(mfsim.demo, "run_demo", fake)
+        monkeypatch.setattr(mfsim.workflow.demo, "run_demo", fake)
         return call("demo", "--out", tmp_path / "demo", *arguments)
 
     return run

@@ -8,8 +8,8 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from mfsim.compiler import compile_model
-from mfsim.export.functions import DOMAINS, OPSET, bodies
-from mfsim.program import Program
+from mfsim.ir.program import Program
+from mfsim.ops.model_bodies import DOMAINS, OPSET, bodies
 from mfsim.simulate import dequantized, quantize_input, simulate
 
 QONNX, MFSIM = "qonnx.custom_op.general", "org.mfsim"

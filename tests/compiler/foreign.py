@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+from mfsim.parity.file_error import OutputError, measure
 from onnx import TensorProto, helper
 
 from mfsim.compiler import compile_model
-from mfsim.compiler.integer import read_integer
-from mfsim.compiler.measure import OutputError, measure
-from mfsim.export.integer import integer_model
-from mfsim.program import Program
+from mfsim.ir.program import Program
+from mfsim.serialize.read import read_integer
+from mfsim.serialize.write import integer_model
 from tests.compiler.files import QONNX, File
 
 OPSET = 20

@@ -8,9 +8,9 @@ import pytest
 from onnx import TensorProto, helper
 
 from mfsim.compiler import compile_model
-from mfsim.compiler.integer import read_integer
 from mfsim.errors import ModelError
-from mfsim.export.integer import integer_model
+from mfsim.serialize.read import read_integer
+from mfsim.serialize.write import integer_model
 from tests.compiler.files import File
 from tests.programs_with_caches import TABLE
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from mfsim.parity.compare import codes_of
 from onnx import TensorProto
 
 from mfsim.compiler import compile_model
-from mfsim.compiler.integer import read_integer
 from mfsim.errors import DataError, FormatError, ModelError, UnsupportedOpError
-from mfsim.export.integer import integer_model
 from mfsim.export.runtime import run, session
-from mfsim.formats import Range
-from mfsim.parity import codes_of
+from mfsim.ir.formats import Range
+from mfsim.serialize.read import read_integer
+from mfsim.serialize.write import integer_model
 from mfsim.simulate import quantize_input, simulate
 from tests.bits import assert_bit_equal
 from tests.compiler.files import File

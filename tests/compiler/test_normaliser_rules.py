@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from mfsim.compiler import compile_model
-from mfsim.derived import softmax, tanh_l1
 from mfsim.errors import MfsimError
+from mfsim.ops.softmax.tables import (
+    exp_table,
+    log_tables,
+    reciprocal_one,
+    softmax_shift_thresholds,
+    tanh_l1_shift_thresholds,
+    tanh_table,
+)
 from tests.compiler.files import File, assert_like_runtime, images
 
 LENGTH = 5
@@ -19,16 +26,16 @@ def integers(file, *arrays):
 
 def constants(file, op):
     """Return the derived constants of `op` between x_scale and y_scale, for x on 2^-4, 8 bits and F = 8."""
-    table, thresholds = softmax.exp_table(-4, 8, 12), softmax.shift_thresholds(12, LENGTH)
-    logs, tanh = softmax.log_tables(-4, LENGTH, 8), tanh_l1.tanh_table(-4, 8, 12)
+    table, thresholds = exp_table(-4, 8, 12), softmax_shift_thresholds(12, LENGTH)
+    logs, tanh = log_tables(-4, LENGTH, 8), tanh_table(-4, 8, 12)
     names = ("thresholds", "lnk_table", "lnm_table", "out_table", "fine")
     return integers(file, *{
         "Softmax": (table,),
-        "SoftmaxRecip": (table, softmax.reciprocal_one(8, 12)),
+        "SoftmaxRecip": (table, reciprocal_one(8, 12)),
         "SoftmaxShift": (table, thresholds),
         "SoftmaxLog": (table, *(getattr(logs, name) for name in names)),
         "TanhL1": (tanh, 3),
-        "TanhL1Shift": (tanh, 3, tanh_l1.shift_thresholds(12, LENGTH)),
+        "TanhL1Shift": (tanh, 3, tanh_l1_shift_thresholds(12, LENGTH)),
     }[op])  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mfsim.errors import FormatError, MfsimError
-from mfsim.formats import Format, Scale
+from mfsim.ir.formats import Format, Scale
 from tests.compiler.files import File, assert_like_runtime, images
 
 RNG = np.random.default_rng(7)

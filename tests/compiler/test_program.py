@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 from mfsim.compiler import compile_model
-from mfsim.formats import Format, Range, Scale
+from mfsim.ir.formats import Format, Range, Scale
 from tests.compiler.files import File, assert_like_runtime, images
 
 

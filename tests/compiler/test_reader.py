@@ -7,7 +7,8 @@ import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
 
-from mfsim.compiler import compile_model, load
+from mfsim.compiler import compile_model
+from mfsim.serialize.read import load
 from mfsim.errors import MfsimError, ModelError, UnsupportedOpError
 from tests.compiler.files import QONNX, File, assert_like_runtime, images
 
@@ -275,7 +276,7 @@ def test_output_that_nothing_writes():
 
 
 def test_load_chooses_by_content(tmp_path):
-    from mfsim.export.integer import write_integer
+    from mfsim.serialize.write import write_integer
 
     program = compile_model(network())
     write_integer(program, tmp_path / "integer.onnx")

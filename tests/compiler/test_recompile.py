@@ -8,7 +8,7 @@ import pytest
 from onnx import numpy_helper
 
 from mfsim.compiler import compile_model
-from mfsim.compiler.recompile import BLOCK, Recompiler
+from mfsim.compiler.incremental.recompile import BLOCK, Recompiler
 from mfsim.errors import FormatError, MfsimError, ModelError
 from tests.compiler.files import QONNX, File
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mfsim.compiler import compile_model
-from mfsim.derived import dct, dft
-from mfsim.derived import filterbank as filterbanks
 from mfsim.errors import MfsimError
+from mfsim.ops.fourier import dct_tables, dft_tables
+from mfsim.ops.fourier import filterbank_tables as filterbanks
 from tests.compiler.files import File, assert_like_runtime, images
 
 N = 8
@@ -18,9 +18,9 @@ GUARD, BITS, FRACTION = 3, 12, 4
 def stated(op):
     """Return the constants of `op` for x on 2^-4."""
     if op == "DCT":
-        return [*dct.stages(N, BITS), dct.factors(N, GUARD, FRACTION, -4, BITS)]
-    factors = dft.estimate_factors if op == "DFTAlphaBeta" else dft.factors
-    return [*dft.stages(N, BITS), dft.bins(N), factors(N, GUARD, FRACTION, -4, BITS)]
+        return [*dct_tables.stages(N, BITS), dct_tables.factors(N, GUARD, FRACTION, -4, BITS)]
+    factors = dft_tables.estimate_factors if op == "DFTAlphaBeta" else dft_tables.factors
+    return [*dft_tables.stages(N, BITS), dft_tables.bins(N), factors(N, GUARD, FRACTION, -4, BITS)]
 
 
 def node(file, op, constants, x_scale=2.0**-4, y_scale=2.0**-FRACTION):

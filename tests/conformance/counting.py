@@ -16,7 +16,8 @@ import types
 
 import numpy as np
 
-from mfsim import kernels
+import mfsim
+from mfsim import ops
 
 
 class Code:
@@ -85,26 +86,26 @@ class Counter:
 
 
 def rebuild(name: str, counter: Counter) -> types.ModuleType:
-    """Return the kernel file `name` as pure Python with the primitives of `counter`."""
+    """Return the kernels of the family of op `name` as pure Python with the primitives of `counter`."""
     modules = {"mfsim.kernels.primitives": counter.module}
     jit = types.ModuleType("mfsim.kernels.jit")
     jit.kernel = lambda function: function
     modules["mfsim.kernels.jit"] = jit
 
     def import_(target, globals=None, locals=None, fromlist=(), level=0):
-        if target.startswith("mfsim.kernels."):
+        if target.startswith("mfsim.kernels.") or target.endswith(".kernels"):
             return modules[target] if target in modules else load(target)
         return builtins.__import__(target, globals, locals, fromlist, level)
 
     def load(target):
-        path = pathlib.Path(kernels.__file__).parent / (target.rsplit(".", 1)[1] + ".py")
+        path = pathlib.Path(mfsim.__file__).parent.joinpath(*target.split(".")[1:]).with_suffix(".py")
         module = types.ModuleType(target)
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": import_}
         modules[target] = module
         exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
         return module
 
-    return load(f"mfsim.kernels.{name}")
+    return load(f"mfsim.ops.{ops.family_of(name)}.kernels")
 
 
 def codes(array: np.ndarray) -> np.ndarray:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from mfsim.derived import dct as cosine_constants
-from mfsim.derived import dft as constants
-from mfsim.derived import filterbank as filterbank_constants
-from mfsim.export.functions import DOMAINS
-from mfsim.nn.integer import softmax, tanh_l1
-from mfsim.nn.integer.dct import dct
-from mfsim.nn.integer.dft import dft_alpha_beta, dft_magnitude
-from mfsim.nn.integer.filterbank import filterbank
+from mfsim.ops.fourier import dct_tables as cosine_constants
+from mfsim.ops.fourier import dft_tables as constants
+from mfsim.ops.fourier import filterbank_tables as filterbank_constants
+from mfsim.ops.fourier.torch import dct, dft_alpha_beta, dft_magnitude, filterbank
+from mfsim.ops.model_bodies import DOMAINS
+from mfsim.ops.softmax.torch import softmax, softmax_log, softmax_recip, softmax_shift, tanh_l1, tanh_l1_shift
 
 MFSIM = next(iter(DOMAINS))
 
@@ -133,10 +131,10 @@ TORCH_FORMS = {
     "dft_alpha_beta": _torch_dft_alpha_beta,
     "dft_magnitude": _torch_dft,
     "filterbank": _torch_filterbank,
-    "softmax": _torch(softmax.softmax, 2),
-    "softmax_log": _torch(softmax.softmax_log, 6, "fine_bits"),
-    "softmax_recip": _torch(softmax.softmax_recip, 2, "reciprocal"),
-    "softmax_shift": _torch(softmax.softmax_shift, 3),
-    "tanh_l1": _torch(tanh_l1.tanh_l1, 2),
-    "tanh_l1_shift": _torch(tanh_l1.tanh_l1_shift, 3),
+    "softmax": _torch(softmax, 2),
+    "softmax_log": _torch(softmax_log, 6, "fine_bits"),
+    "softmax_recip": _torch(softmax_recip, 2, "reciprocal"),
+    "softmax_shift": _torch(softmax_shift, 3),
+    "tanh_l1": _torch(tanh_l1, 2),
+    "tanh_l1_shift": _torch(tanh_l1_shift, 3),
 }

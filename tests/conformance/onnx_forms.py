@@ -6,8 +6,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from mfsim.export.functions import DOMAINS, OPSET, bodies
-from mfsim.program import Node, Program, Tensor
+from mfsim.ir.program import Node, Program, Tensor
+from mfsim.ops.model_bodies import DOMAINS, OPSET, bodies
 from tests.conformance.normaliser_forms import ONNX_FORMS
 
 MFSIM, QONNX = DOMAINS

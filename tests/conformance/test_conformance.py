@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 
 from mfsim import ops
-from mfsim.builder import ProgramBuilder
+from mfsim.ir.builder import ProgramBuilder
 from mfsim.ops.op import objects
 from tests.bits import assert_bit_equal
 from tests.conformance import counting
 from tests.conformance.samples import limits, samples
+from tests.ops.cases import cases_of
 
-CASES = [pytest.param(op, case, id=f"{op.name}-{case.name}") for op in ops.REGISTRY.values() for case in op.cases()]
+CASES = [
+    pytest.param(op, case, id=f"{op.name}-{case.name}") for op in ops.REGISTRY.values() for case in cases_of(op.name)
+]
 
 
 def program_of(op, case):
@@ -49,7 +50,7 @@ def expected_of(op, case, node, arrays):
 def run_kernel(op, node, program, inputs, batch):
     """Run the compiled plain form and return its outputs."""
     outputs = [np.full((batch, *t.shape[1:]), -(2**62), dtype=np.int64) for t in program.outputs_of(node)]
-    importlib.import_module(f"mfsim.kernels.{op.name}").run(inputs, node.attributes, outputs)
+    ops.plain_kernel(op.name)(inputs, node.attributes, outputs)
     return outputs
 
 
@@ -94,7 +95,7 @@ def test_count(op, case):
         for tensor, array in zip(case.inputs, inputs_of(case, arrays), strict=True)
     ]
     outputs = [np.empty((batch, *t.shape[1:]), dtype=object) for t in program.outputs_of(node)]
-    module.run(inputs, node.attributes, outputs)
+    getattr(module, f"run_{op.name}")(inputs, node.attributes, outputs)
     for output, codes in zip(outputs, expected_of(op, case, node, arrays), strict=True):
         assert_bit_equal(counting.values(output), codes, "counting form")
     rows = op.count(node, program.inputs_of(node), program.outputs_of(node))

@@ -5,36 +5,29 @@ Levels that the machine does not have are reported as skipped.
 
 from __future__ import annotations
 
-import importlib
-import pathlib
-
 import numpy as np
 import pytest
 
-from mfsim import kernels, ops
-from mfsim.kernels import host
+from mfsim import ops
+from mfsim.kernels import cpu
 from mfsim.kernels.operands import stored
-from mfsim.simulate.forms import fast_form, plain_form
+from mfsim.simulate.dispatch import fast_form, plain_form
 from tests.bits import assert_bit_equal
 from tests.conformance.samples import samples
 from tests.conformance.test_conformance import CASES, expected_of, inputs_of, program_of
 
-FAST = {
-    name: importlib.import_module(f"mfsim.kernels.fast_{name}")
-    for name, op in ops.REGISTRY.items()
-    if "fast" in op.realisations
-}
+FAST = [name for name, op in ops.REGISTRY.items() if "fast" in op.realisations]
 
 
 def test_every_declared_form_exists_and_every_form_is_declared():
-    files = pathlib.Path(kernels.__file__).parent.glob("fast_*.py")
-    assert {path.stem.removeprefix("fast_") for path in files} == set(FAST)
+    found = {name for module in ops.realisations("fast") for name in ops.REGISTRY if hasattr(module, f"prepare_{name}")}
+    assert found == set(FAST)
 
 
 @pytest.mark.parametrize("name", FAST)
 def test_every_form_runs_on_any_machine(name):
-    assert "portable" in FAST[name].FORMS
-    assert set(FAST[name].FORMS) <= set(host.LEVELS)
+    assert "portable" in ops.fast_isas(name)
+    assert set(ops.fast_isas(name)) <= set(cpu.LEVELS)
 
 
 @pytest.mark.parametrize(
@@ -43,13 +36,13 @@ def test_every_form_runs_on_any_machine(name):
         pytest.param(*case.values, level, id=f"{case.id}-{level}")
         for case in CASES
         if case.values[0].name in FAST
-        for level in FAST[case.values[0].name].FORMS
+        for level in ops.fast_isas(case.values[0].name)
     ],
 )
 def test_fast(op, case, level, monkeypatch):
-    if level not in host.available():
+    if level not in cpu.available():
         pytest.skip(f"not run: this machine does not have {level}")
-    monkeypatch.setenv(host.VARIABLE, level)
+    monkeypatch.setenv(cpu.VARIABLE, level)
     program = program_of(op, case)
     (node,) = program.nodes
     arrays = samples(case)

@@ -6,10 +6,10 @@ import onnx
 import pytest
 
 from mfsim import ops
-from mfsim.compiler.integer import read_integer
-from mfsim.export.integer import integer_model
-from mfsim.export.integer_bodies import BODIES
 from mfsim.export.runtime import session
+from mfsim.serialize.bodies import BODIES
+from mfsim.serialize.read import read_integer
+from mfsim.serialize.write import integer_model
 from tests.bits import assert_bit_equal
 from tests.conformance.samples import samples
 from tests.conformance.test_conformance import CASES, expected_of, program_of

@@ -12,8 +12,8 @@ import pytest
 
 from mfsim import ops
 from mfsim.export.exactness import EXACT, float32_exact
-from mfsim.export.functions import bodies
 from mfsim.export.runtime import session
+from mfsim.ops.model_bodies import bodies
 from tests.conformance.onnx_forms import FORMS, model_of, values_of
 from tests.conformance.samples import samples
 from tests.conformance.test_conformance import CASES, expected_of, program_of

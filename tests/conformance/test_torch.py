@@ -14,11 +14,13 @@ from torch.nn import functional as F
 
 from mfsim import ops
 from mfsim.export.exactness import largest_sum
-from mfsim.nn import aligned, functional, power_weights
-from mfsim.nn.csd_gain import csd_gain
-from mfsim.nn.gram import gram
-from mfsim.nn.integer import norms
-from mfsim.nn.signs import hard_sign
+from mfsim.nn import functional
+from mfsim.nn.gains import csd_gain
+from mfsim.nn.matrices import gram
+from mfsim.ops.distance import torch as aligned
+from mfsim.ops.mf.torch import hard_sign
+from mfsim.ops.norm import torch as norms
+from mfsim.ops.power_of_two import torch as power_weights
 from mfsim.quant.quantizers import ActivationQuant
 from tests.bits import assert_bit_equal
 from tests.conformance.normaliser_forms import TORCH_FORMS

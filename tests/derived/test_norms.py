@@ -7,9 +7,9 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from mfsim.derived.norms import eps_code, guard_bits, reciprocal_bits, row_bits, shift_thresholds
 from mfsim.errors import FormatError, RangeError
-from mfsim.formats import Format
+from mfsim.ir.formats import Format
+from mfsim.ops.norm.tables import eps_code, guard_bits, reciprocal_bits, row_bits, shift_thresholds
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 64, 65, 768, 4096])

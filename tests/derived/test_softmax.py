@@ -6,9 +6,22 @@ import math
 
 import pytest
 
-from mfsim.derived import softmax, tanh_l1
-from mfsim.derived.normalisers import default_fraction, nearest_power_thresholds, row_bits
 from mfsim.errors import FormatError, ShapeError
+from mfsim.ops.softmax.tables import (
+    default_fine_bits,
+    default_fraction,
+    eps_code,
+    exp_table,
+    log_tables,
+    nearest_power_thresholds,
+    reciprocal_one,
+    row_bits,
+    softmax_shift_thresholds,
+    softmax_table_bits,
+    tanh_l1_shift_thresholds,
+    tanh_l1_table_bits,
+    tanh_table,
+)
 
 
 def test_bits_of_a_row():
@@ -31,7 +44,7 @@ def test_the_number_of_thresholds_reached_is_the_rounded_logarithm():
     [(8, -3, 12, 74), (8, -4, 12, 146), (8, -5, 12, 256), (16, -10, 12, 9229)],
 )
 def test_the_table_of_exp_ends_at_its_first_zero(bits, exponent, table_bits, entries):
-    table = softmax.exp_table(exponent, bits, table_bits)
+    table = exp_table(exponent, bits, table_bits)
     assert len(table) == entries
     assert table[0] == 2**table_bits
     assert all(table[:-1])
@@ -42,30 +55,30 @@ def test_the_table_of_exp_ends_at_its_first_zero(bits, exponent, table_bits, ent
 
 def test_a_gain_goes_into_the_table():
     gain = 1 / math.sqrt(48)
-    for d, entry in enumerate(softmax.exp_table(-2, 6, 15, gain)):
+    for d, entry in enumerate(exp_table(-2, 6, 15, gain)):
         assert abs(entry - 2**15 * math.exp(-gain * d / 4)) <= 0.5 + 1e-9
-    assert softmax.exp_table(-2, 6, 15, 0.25) == softmax.exp_table(-4, 6, 15)
-    assert tanh_l1.tanh_table(-2, 6, 15, 0.25) == tanh_l1.tanh_table(-4, 6, 15)
-    assert softmax.log_tables(-2, 9, 8, 0.25) == softmax.log_tables(-4, 9, 8)
+    assert exp_table(-2, 6, 15, 0.25) == exp_table(-4, 6, 15)
+    assert tanh_table(-2, 6, 15, 0.25) == tanh_table(-4, 6, 15)
+    assert log_tables(-2, 9, 8, 0.25) == log_tables(-4, 9, 8)
 
 
 def test_defaults():
-    assert [softmax.default_table_bits(8, n) for n in (7, 16, 17, 65)] == [12, 12, 13, 15]
-    assert [tanh_l1.default_table_bits(f) for f in (7, 10, 11, 14)] == [12, 12, 15, 18]
-    assert softmax.reciprocal_one(8, 12) == 2**24
-    assert softmax.reciprocal_one(24, 36) == 2**61
+    assert [softmax_table_bits(8, n) for n in (7, 16, 17, 65)] == [12, 12, 13, 15]
+    assert [tanh_l1_table_bits(f) for f in (7, 10, 11, 14)] == [12, 12, 15, 18]
+    assert reciprocal_one(8, 12) == 2**24
+    assert reciprocal_one(24, 36) == 2**61
     for fraction in (8, 16, 24):
         for length in (1, 65, 4096, 2**16, 2**20):
-            bits = softmax.default_table_bits(fraction, length)
+            bits = softmax_table_bits(fraction, length)
             assert bits >= 12
             assert (2 ** (fraction + 1) + length) << bits <= 2**61
-    assert [softmax.default_fine_bits(8, e) for e in (-4, -9, -12)] == [5, 0, 0]
-    assert [softmax.default_fine_bits(8, -4, gain) for gain in (0.5, 0.51, 2.0)] == [4, 5, 6]
+    assert [default_fine_bits(8, e) for e in (-4, -9, -12)] == [5, 0, 0]
+    assert [default_fine_bits(8, -4, gain) for gain in (0.5, 0.51, 2.0)] == [4, 5, 6]
 
 
 @pytest.mark.parametrize(("fine", "mantissa", "entries"), [(5, 8, 3196), (3, 6, 800), (2, 5, 401), (0, 4, 101)])
 def test_tables_in_the_log_domain(fine, mantissa, entries):
-    tables = softmax.log_tables(-4, 65, 8, fine_bits=fine, mantissa_bits=mantissa)
+    tables = log_tables(-4, 65, 8, fine_bits=fine, mantissa_bits=mantissa)
     unit = 2 ** (4 + fine)
     assert tables.fine == 2**fine
     assert tables.thresholds == tuple(2 ** (12 + j) for j in range(1, 9))
@@ -77,27 +90,27 @@ def test_tables_in_the_log_domain(fine, mantissa, entries):
 
 @pytest.mark.parametrize("signed", [True, False])
 def test_the_table_of_tanh_ends_at_its_first_one(signed):
-    table = tanh_l1.tanh_table(-5, 8, 8, signed=signed)
+    table = tanh_table(-5, 8, 8, signed=signed)
     assert table == tuple(round(256 * math.tanh(a / 32)) for a in range(len(table)))
     assert table[-2:] == (255, 256)
-    fine = tanh_l1.tanh_table(-8, 8, 12, signed=signed)
+    fine = tanh_table(-8, 8, 12, signed=signed)
     assert len(fine) == (129 if signed else 256), "the least code has an entry of its own"
 
 
 def test_eps_is_at_least_one_code():
-    assert [tanh_l1.eps_code(eps, 12) for eps in (1e-6, 1e-3, 1.0)] == [1, 4, 4096]
+    assert [eps_code(eps, 12) for eps in (1e-6, 1e-3, 1.0)] == [1, 4, 4096]
     with pytest.raises(FormatError, match=r"^`eps` must be positive and at most 1, not 0$"):
-        tanh_l1.eps_code(0, 12)
-    assert len(tanh_l1.shift_thresholds(12, 65)) == 21
-    assert len(softmax.shift_thresholds(12, 65)) == 20
+        eps_code(0, 12)
+    assert len(tanh_l1_shift_thresholds(12, 65)) == 21
+    assert len(softmax_shift_thresholds(12, 65)) == 20
 
 
 def test_errors():
     with pytest.raises(FormatError, match=r"^`bits` must be in 1\.\.16, not 17$"):
-        softmax.exp_table(-4, 17, 12)
+        exp_table(-4, 17, 12)
     with pytest.raises(FormatError, match=r"^`mantissa_bits` must be in 1\.\.11, not 12$"):
-        softmax.log_tables(-4, 65, 8, mantissa_bits=12)
+        log_tables(-4, 65, 8, mantissa_bits=12)
     with pytest.raises(
         FormatError, match=r"^the table of results for x on 2\^-9 with 5 fine bits needs more than 65536 entries; "
     ):
-        softmax.log_tables(-9, 65, 8, fine_bits=5)
+        log_tables(-9, 65, 8, fine_bits=5)

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from mfsim.derived.tables import FUNCTIONS, function_table
 from mfsim.errors import FormatError, ShapeError, UnsupportedOpError
-from mfsim.formats import Format
+from mfsim.ir.formats import Format
+from mfsim.ops.function_table import FUNCTIONS, function_table
 
 REFERENCES = {
     "exp": math.exp,

@@ -41,8 +41,8 @@ def test_there_are_examples():
 @pytest.fixture(scope="module")
 def wht_run(tmp_path_factory):
     """Return a folder with the run that the texts speak of, trained for a moment."""
-    from mfsim.pipeline import run_network
-    from mfsim.settings import Settings
+    from mfsim.workflow.settings import Settings
+    from mfsim.workflow.steps import run_network
 
     folder = tmp_path_factory.mktemp("texts")
     run_network(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from mfsim.parity.compare import codes_of
 from torch import nn
 
 from mfsim.analysis import memory
@@ -14,7 +15,6 @@ from mfsim.export import open_model, quantized_model
 from mfsim.export.runtime import run, session
 from mfsim.nn import Add
 from mfsim.nn.attention import PRESETS, cache_bytes
-from mfsim.parity import codes_of
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.simulate import quantize_input, simulate
 from tests.bits import assert_bit_equal

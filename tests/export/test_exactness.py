@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.builder import ProgramBuilder
 from mfsim.export.exactness import EXACT, float32_exact, largest_sum
-from mfsim.formats import Format, Scale
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
 
 
 def test_the_limit_is_where_float32_skips_an_integer():

@@ -12,11 +12,11 @@ from mfsim import data, train
 from mfsim.analysis import strict_multiplication_free
 from mfsim.compiler import compile_model
 from mfsim.export.check import check
+from mfsim.export.edit import open_model
 from mfsim.export.exporter import float_model, quantized_model
-from mfsim.export.integer import integer_model
-from mfsim.export.opened import open_model
 from mfsim.nn import models
 from mfsim.quant import Recipe, fold, quantize
+from mfsim.serialize.write import integer_model
 from mfsim.simulate import quantize_input, simulate
 from tests.bits import assert_bit_equal
 from tests.integer.running import run

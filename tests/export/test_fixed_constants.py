@@ -7,15 +7,15 @@ import pytest
 
 from mfsim.analysis.count import count
 from mfsim.compiler import compile_model
-from mfsim.compiler.graph import CONSTANT_KEY
-from mfsim.compiler.integer import read_integer
+from mfsim.compiler.frontend.graph import CONSTANT_KEY
 from mfsim.errors import FormatError
+from mfsim.export.edit import open_model
 from mfsim.export.exporter import quantized_model
-from mfsim.export.integer import integer_model
-from mfsim.export.opened import open_model
 from mfsim.nn import models
+from mfsim.op_counter import Input, count_module
 from mfsim.quant import Recipe
-from mfsim.shapes import Input, count_module
+from mfsim.serialize.read import read_integer
+from mfsim.serialize.write import integer_model
 from tests.quant.decoders import LETTERS, TOKENS, small_decoder, text_ids
 from tests.quant.token_networks import images, quantized, small_vit
 

@@ -11,13 +11,13 @@ import torch
 
 from mfsim.analysis.count import count
 from mfsim.compiler import compile_model
-from mfsim.compiler.integer import read_integer
 from mfsim.errors import ExportError
 from mfsim.export.exporter import quantized_model
-from mfsim.export.integer import integer_model
 from mfsim.nn import TriangularLinear
 from mfsim.nn.attention import PRESETS
 from mfsim.quant import Recipe, quantize
+from mfsim.serialize.read import read_integer
+from mfsim.serialize.write import integer_model
 from tests.quant.token_networks import Tokens, assert_one_network, images, quantized, small_vit
 
 RECIPES = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfsim.builder import ProgramBuilder
-from mfsim.formats import Format, Scale
-from mfsim.program import Program
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
+from mfsim.ir.program import Program
 
 METADATA = {"source": "a test", "accuracy": "none: ü"}
 

@@ -8,8 +8,8 @@ import onnxruntime
 
 from mfsim import ops
 from mfsim.export.runtime import session
+from mfsim.ir.program import Program
 from mfsim.ops.op import objects
-from mfsim.program import Program
 from tests.conformance.samples import limits
 
 TYPES = {"tensor(int32)": np.int32, "tensor(int64)": np.int64}

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from mfsim.builder import ProgramBuilder
-from mfsim.compiler.integer import read_integer
 from mfsim.errors import ModelError
-from mfsim.export.integer import integer_model
-from mfsim.formats import Format, Scale
-from mfsim.ops.rescale import target_attributes
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
+from mfsim.ops.grid.rescale import target_attributes
+from mfsim.serialize.read import read_integer
+from mfsim.serialize.write import integer_model
 
 
 def written():

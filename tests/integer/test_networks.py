@@ -9,13 +9,13 @@ import onnx.reference
 import pytest
 from onnx import TensorProto
 
-from mfsim.builder import ProgramBuilder
-from mfsim.compiler.integer import read_integer
 from mfsim.errors import ExportError
-from mfsim.export.integer import integer_model
-from mfsim.export.integer_bodies import BODIES
-from mfsim.formats import Format, Range, Scale
-from mfsim.program import Node, Program, Tensor
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Range, Scale
+from mfsim.ir.program import Node, Program, Tensor
+from mfsim.serialize.bodies import BODIES
+from mfsim.serialize.read import read_integer
+from mfsim.serialize.write import integer_model
 from tests.bits import assert_bit_equal
 from tests.integer.networks import NETWORKS, mixed
 from tests.integer.running import random_codes, reference, run

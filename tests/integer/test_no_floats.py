@@ -10,7 +10,7 @@ import onnx.inliner
 import pytest
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
-from mfsim.export.integer import integer_model
+from mfsim.serialize.write import integer_model
 from tests.conformance.test_conformance import CASES, program_of
 from tests.integer.networks import NETWORKS
 

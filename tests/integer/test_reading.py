@@ -12,9 +12,9 @@ import pytest
 from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
-from mfsim.compiler.integer import read_integer
 from mfsim.errors import ModelError
-from mfsim.export.integer import integer_model, write_integer
+from mfsim.serialize.read import read_integer
+from mfsim.serialize.write import integer_model, write_integer
 from tests.integer.networks import mixed, transform
 
 PROGRAM = transform()
@@ -97,8 +97,8 @@ def test_words_scales_and_ranges_stand_in_the_file():
     assert {e.key: e.value for e in model.metadata_props} == {
         "mfsim.integer": "1",
         "mfsim.digest": PROGRAM.digest(),
-        "mfsim.program.accuracy": "none: ü",
-        "mfsim.program.source": "a test",
+        "mfsim.ir.program.accuracy": "none: ü",
+        "mfsim.ir.program.source": "a test",
     }
 
 
@@ -255,7 +255,7 @@ def input_shape(model):
 
 
 def program_metadata(model):
-    set_property(model, "mfsim.program.accuracy", "100 %")
+    set_property(model, "mfsim.ir.program.accuracy", "100 %")
 
 
 def layout(model):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from mfsim.builder import ProgramBuilder
-from mfsim.export.integer import integer_model, realise
-from mfsim.formats import Format, Range, Scale
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.op import activation, constant
+from mfsim.serialize.write import integer_model, realise
 from tests.bits import assert_bit_equal
 from tests.integer.running import random_codes, reference, run
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 
 from mfsim.errors import ExportError
-from mfsim.export.integer import integer_model, write_integer
+from mfsim.serialize.write import integer_model, write_integer
 from tests.integer.networks import NETWORKS, transform
 
 HASHES = """
 import hashlib
-from mfsim.export.integer import integer_model
+from mfsim.serialize.write import integer_model
 from tests.integer.networks import NETWORKS
 for build in NETWORKS.values():
     print(hashlib.sha256(integer_model(build()).SerializeToString(deterministic=True)).hexdigest())

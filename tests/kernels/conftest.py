@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from mfsim.kernels import host
-from mfsim.kernels.int8_product import LAYOUTS
+from mfsim.kernels import cpu
+from mfsim.kernels.gemm.product import LAYOUTS
 
 
 @pytest.fixture(params=list(LAYOUTS))
 def level(request, monkeypatch):
     """Hold the products to one level."""
-    if request.param not in host.available():
+    if request.param not in cpu.available():
         pytest.skip(f"not run: this machine does not have {request.param}")
-    monkeypatch.setenv(host.VARIABLE, request.param)
+    monkeypatch.setenv(cpu.VARIABLE, request.param)
     return request.param

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 
-from mfsim.builder import ProgramBuilder
-from mfsim.formats import Format, Scale
-from mfsim.simulate.forms import fast_form
+from mfsim import ops
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
+from mfsim.simulate.dispatch import fast_form
 from tests.bits import assert_bit_equal
 
 
@@ -52,7 +51,7 @@ def check(program, rng, batch=3):
         )
     (result,) = program.outputs_of(node)
     plain, fast = (np.empty((batch, *result.shape[1:]), np.int64) for _ in range(2))
-    importlib.import_module(f"mfsim.kernels.{node.op}").run(inputs, node.attributes, [plain])
+    ops.plain_kernel(node.op)(inputs, node.attributes, [plain])
     run = prepared(program)
     assert run is not None, "no fast form"
     run(inputs, node.attributes, [fast])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.kernels import host
-from mfsim.kernels.byte_tables import LANES, LOOK_UPS
+from mfsim.kernels import cpu
+from mfsim.kernels.simd.byte_tables import LANES, LOOK_UPS
 from tests.bits import assert_bit_equal
 
 
 @pytest.mark.parametrize("level", LOOK_UPS)
 def test_every_byte_and_every_length(level):
-    if level not in host.available():
+    if level not in cpu.available():
         pytest.skip(f"not run: this machine does not have {level}")
     rng = np.random.default_rng(3)
     table = rng.permutation(256).astype(np.uint8)

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mfsim.builder import ProgramBuilder
-from mfsim.derived.norms import shift_thresholds as norm_thresholds
-from mfsim.derived.softmax import exp_table
-from mfsim.formats import Format, Range, Scale
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Range, Scale
+from mfsim.ops.norm.tables import shift_thresholds as norm_thresholds
 from mfsim.ops.op import activation, constant
-from mfsim.simulate.forms import fast_form, plain_form
+from mfsim.ops.softmax.tables import exp_table
+from mfsim.simulate.dispatch import fast_form, plain_form
 from tests.bits import assert_bit_equal
 
 

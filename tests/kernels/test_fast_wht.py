@@ -9,19 +9,19 @@ import sys
 import numpy as np
 import pytest
 
-from mfsim.kernels import host
-from mfsim.kernels.fast_wht import FORMS, transform
-from mfsim.ops.wht import ORDERS, matrix
+from mfsim.kernels import cpu
+from mfsim.ops.wht.fast import WHT_ISAS, transform
+from mfsim.ops.wht.wht import ORDERS, matrix
 from tests.bits import assert_bit_equal
 
 KINDS = (np.int8, np.int16, np.int32, np.int64)
 LENGTHS = [1 << q for q in range(17)]
 
 
-@pytest.fixture(params=FORMS)
+@pytest.fixture(params=WHT_ISAS)
 def level(request):
     """Run the test on each level that the machine has."""
-    if request.param not in host.available():
+    if request.param not in cpu.available():
         pytest.skip(f"not run: this machine does not have {request.param}")
     return request.param
 
@@ -118,7 +118,7 @@ def test_a_cached_kernel_is_never_that_of_another_level(tmp_path):
         )
         return done.stdout.split()
 
-    levels = [level for level in FORMS if level in host.available()]
+    levels = [level for level in WHT_ISAS if level in cpu.available()]
     for level in levels:
         assert run(level) == [level, "0", "1"]
     for level in levels:

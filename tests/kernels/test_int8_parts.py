@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.formats import Format
-from mfsim.kernels.int8_parts import dense_sums, kind_of, mf_sums
+from mfsim.ir.formats import Format
+from mfsim.kernels.gemm.parts import dense_sums, kind_of, mf_sums
 from tests.kernels.prepared import check, prepared, program_of
 
 
@@ -48,7 +48,7 @@ def test_two_activations(level, words):
 
 
 def test_two_activations_of_more_rows_than_are_worked_on_at_a_time(level, monkeypatch):
-    monkeypatch.setattr("mfsim.kernels.int8_product.CACHE", 1)
+    monkeypatch.setattr("mfsim.kernels.gemm.product.CACHE", 1)
     x, w = ((2, 200, 5), Format(8), -3), ((2, 5, 67), Format(8), -5)
     for op, attributes in (("matmul", {}), ("mf_matmul", {"form": "ef"})):
         check(program_of(op, x, w, attributes), np.random.default_rng(3))

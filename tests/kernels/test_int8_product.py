@@ -10,10 +10,11 @@ import threading
 import numpy as np
 import pytest
 
-from mfsim.kernels.int8_matmul import matrix
-from mfsim.kernels.int8_parts import Sums
-from mfsim.kernels.int8_product import MAGNITUDE, SIGN, VALUE, Int8Product, Part
-from mfsim.kernels.int8_rows import RowProducts
+from mfsim.kernels.gemm.matmul import matrix
+from mfsim.kernels.gemm.operand_transform import MAGNITUDE, SIGN, VALUE
+from mfsim.kernels.gemm.parts import Sums
+from mfsim.kernels.gemm.product import Int8Product, Part
+from mfsim.kernels.gemm.rows import RowProducts
 from tests.bits import assert_bit_equal
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -96,7 +97,7 @@ def test_sums_near_the_ends_of_32_bits(level):
 BEHIND = """
 import ctypes, mmap
 import numpy as np
-from mfsim.kernels.int8_matmul import matrix
+from mfsim.kernels.gemm.matmul import matrix
 from tests.kernels.test_int8_product import Part, SIGN, rows_of
 
 PAGES = 300

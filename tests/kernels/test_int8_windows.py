@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.formats import Format
-from mfsim.kernels import int8_windows
-from mfsim.kernels.fits import NOTHING, fitted
-from mfsim.ops.mf_conv2d import geometries
+from mfsim.ir.formats import Format
+from mfsim.kernels.gemm import implicit
+from mfsim.kernels.rows.epilogue import NOTHING, fitted
 from mfsim.simulate import simulate
-from mfsim.simulate.forms import fast_form, form_of, operand_of
+from mfsim.simulate.dispatch import fast_form, form_of, operand_of
 from tests.bits import assert_bit_equal
 from tests.kernels.prepared import check, program_of
+from tests.ops.geometries import geometries
 
 GEOMETRIES = [pytest.param(*rest, id=name) for name, *rest in geometries() if "groups" not in rest[2]]
 GROUPED = ((6, 5, 4), (16, 3, 3, 2), {"groups": 2, "pads": (1, 0, 0, 1), "strides": (1, 2)})
@@ -44,7 +44,7 @@ def test_mf_conv2d(level, x_shape, w_shape, attributes):
 
 
 def test_output_lines_in_several_chunks(level, monkeypatch):
-    monkeypatch.setattr("mfsim.kernels.int8_rows.CACHE", 1)
+    monkeypatch.setattr("mfsim.kernels.gemm.rows.CACHE", 1)
     rng = np.random.default_rng(2)
     x = ((3, 7, 6), Format(8), -4)
     check(program_of("mf_conv2d", x, (weights(rng, (9, 3, 3, 3)), [-7]), {"pads": (1, 1, 1, 1)}), rng, batch=5)
@@ -54,7 +54,7 @@ def test_output_lines_in_several_chunks(level, monkeypatch):
 @pytest.mark.parametrize("bits", [8, 9, 30])
 def test_small_groups_and_wide_words_go_line_by_line(op, bits):
     rng = np.random.default_rng(3)
-    few = int8_windows.LEAST_OUTPUTS - 1
+    few = implicit.LEAST_OUTPUTS - 1
     x = ((4, 5, 6), Format(bits), -3)
     for form in ("ef", "abs") if op == "mf_conv2d" else ("",):
         more = {"form": form, "sign_zero": 1} if form else {}

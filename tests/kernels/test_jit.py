@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.words import add
+from mfsim.kernels.simd.wrapping import add
 
 
 def test_a_kernel_that_was_never_found_in_the_cache_because_its_closure_held_another_is_refused():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.builder import ProgramBuilder
-from mfsim.formats import Format, Scale
-from mfsim.kernels.power_products import power_sums
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
+from mfsim.ops.power_of_two.fast import power_sums
 from tests.kernels.prepared import check
 
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from mfsim.kernels.quotients import BITS, DIVISION, RECIPROCAL, SHIFT, Quotient, factor_of
-from mfsim.kernels.search import search_table
+from mfsim.kernels.rows.quotients import BITS, DIVISION, RECIPROCAL, SHIFT, Quotient, factor_of
+from mfsim.kernels.rows.search import search_table
 
 
 def rounded(code, divisor, quotient):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.builder import ProgramBuilder
-from mfsim.formats import Format, Scale
-from mfsim.kernels.term_product import words
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
+from mfsim.ops.distance.fast import words
 from mfsim.simulate import simulate
-from mfsim.simulate.plan import Plan
+from mfsim.simulate.planner import Plan
 from tests.bits import assert_bit_equal
 from tests.kernels.prepared import check, prepared, program_of
 
@@ -28,7 +28,7 @@ def test_more_terms_than_fit_their_word(op, bits, exponent):
 @OPS
 def test_two_activations(op, monkeypatch):
     rng = np.random.default_rng(1)
-    monkeypatch.setattr("mfsim.kernels.int8_product.CACHE", 1)
+    monkeypatch.setattr("mfsim.kernels.gemm.product.CACHE", 1)
     for exponent in (-4, -6):
         check(program_of(op, ((2, 9, 150), Format(8), -4), ((2, 150, 34), Format(8), exponent)), rng)
 

@@ -1,4 +1,4 @@
-"""The shuffles of `mfsim.kernels.vector`: which bits of an index each moves, and that a full turn restores all."""
+"""The shuffles of `mfsim.kernels.simd.vector`: which bits of an index each moves, and that a full turn restores all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.vector import gather_masks, interleave_masks, radix
+from mfsim.kernels.simd.vector import gather_masks, interleave_masks, radix
 from tests.bits import assert_bit_equal
 
 SHAPES = [(lanes, segment) for segment in (2, 4, 8, 16) for lanes in (segment, 2 * segment, 4 * segment)]

@@ -7,8 +7,10 @@ import torch
 from torch.autograd import gradcheck
 
 from mfsim.errors import ShapeError
-from mfsim.nn import AdderConv2d, AdderLinear, MinConv2d, MinLinear, ShiftConv2d, ShiftLinear, aligned, power_weights
-from mfsim.nn.shift_weights import settle
+from mfsim.nn import AdderConv2d, AdderLinear, MinConv2d, MinLinear, ShiftConv2d, ShiftLinear
+from mfsim.nn.family import settle
+from mfsim.ops.distance import torch as aligned
+from mfsim.ops.power_of_two import torch as power_weights
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from torch.autograd import gradcheck
 
 from mfsim.errors import FormatError, ShapeError
 from mfsim.nn import functional
-from mfsim.nn.signs import hard_sign
+from mfsim.ops.mf.torch import hard_sign
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import random
 
 import torch
 
-from mfsim.nn.integer.norms import integer_root
+from mfsim.ops.torch_codes import integer_root
 
 
 def test_the_integer_root_is_exact():

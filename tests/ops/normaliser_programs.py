@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 
-from mfsim.builder import ProgramBuilder
-from mfsim.derived import softmax, tanh_l1
-from mfsim.formats import Format, Scale
+from mfsim import ops
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
+from mfsim.ops.softmax.tables import (
+    eps_code,
+    exp_table,
+    log_tables,
+    reciprocal_bits,
+    softmax_shift_thresholds,
+    softmax_table_bits,
+    tanh_l1_shift_thresholds,
+    tanh_l1_table_bits,
+    tanh_table,
+)
 
 SOFTMAXES = {"softmax": 2, "softmax_recip": 2, "softmax_shift": 3, "softmax_log": 6}
 TANHS = {"tanh_l1": 2, "tanh_l1_shift": 3}
@@ -20,21 +29,21 @@ def program(op, shape, exponent=-4, fraction=8, bits=8, gain=1.0, table_bits=Non
     x = builder.input("x", shape, Format(bits), Scale.of(exponent))
     attributes = {"fraction": fraction}
     if op in TANHS:
-        table_bits = table_bits or tanh_l1.default_table_bits(fraction)
-        tables = {"tanh_table": tanh_l1.tanh_table(exponent, bits, table_bits, gain)}
-        attributes["eps"] = tanh_l1.eps_code(options.get("eps", 1e-3), table_bits)
-        thresholds = tanh_l1.shift_thresholds(table_bits, length)
+        table_bits = table_bits or tanh_l1_table_bits(fraction)
+        tables = {"tanh_table": tanh_table(exponent, bits, table_bits, gain)}
+        attributes["eps"] = eps_code(options.get("eps", 1e-3), table_bits)
+        thresholds = tanh_l1_shift_thresholds(table_bits, length)
     else:
-        default = 12 if op == "softmax_log" else softmax.default_table_bits(fraction, length)
+        default = 12 if op == "softmax_log" else softmax_table_bits(fraction, length)
         table_bits = table_bits or default
-        tables = {"exp_table": softmax.exp_table(exponent, bits, table_bits, gain)}
-        thresholds = softmax.shift_thresholds(table_bits, length)
+        tables = {"exp_table": exp_table(exponent, bits, table_bits, gain)}
+        thresholds = softmax_shift_thresholds(table_bits, length)
     if op.endswith("_shift"):
         tables["thresholds"] = thresholds
     if op == "softmax_recip":
-        attributes["reciprocal"] = softmax.reciprocal_bits(fraction, table_bits) + options.get("more", 0)
+        attributes["reciprocal"] = reciprocal_bits(fraction, table_bits) + options.get("more", 0)
     if op == "softmax_log":
-        logs = softmax.log_tables(
+        logs = log_tables(
             exponent, length, fraction, gain, table_bits, options.get("fine_bits"), options.get("mantissa_bits", 8)
         )
         tables |= {name: getattr(logs, name) for name in ("thresholds", "lnk_table", "lnm_table", "out_table")}
@@ -54,7 +63,7 @@ def run(made, *codes):
     given = dict(zip(made.inputs, codes, strict=True))
     inputs = [given[name] if name in given else np.array(made.tensors[name].codes) for name in node.inputs]
     result = np.empty((len(codes[0]), *output.shape[1:]), dtype=np.int64)
-    importlib.import_module(f"mfsim.kernels.{node.op}").run(inputs, node.attributes, [result])
+    ops.plain_kernel(node.op)(inputs, node.attributes, [result])
     return result
 
 

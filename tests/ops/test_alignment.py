@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from mfsim.errors import FormatError, RangeError, ShapeError
-from mfsim.formats import Format, Range, Scale
+from mfsim.ir.formats import Format, Range, Scale
+from mfsim.ir.program import Tensor
 from mfsim.ops.op import activation, constant
-from mfsim.program import Tensor
 from tests.ops.proving import compute, counted, prove, refusal
 
 S8 = Format(8)

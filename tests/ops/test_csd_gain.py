@@ -14,11 +14,12 @@ from mfsim.analysis import strict_multiplication_free
 from mfsim.compiler import compile_model
 from mfsim.errors import FormatError, ModelError, ShapeError
 from mfsim.export.exporter import quantized_model
-from mfsim.formats import Format, Scale
-from mfsim.kernels.csd_gain import digits_of
+from mfsim.ir.formats import Format, Scale
+from mfsim.kernels.shift_add import digits_of
 from mfsim.nn import CsdGain, MFLinear
-from mfsim.ops.csd_gain import nearest_digits, signed_digits
+from mfsim.ops.grid.csd_gain import nearest_digits
 from mfsim.ops.op import activation, constant
+from mfsim.ops.signed_digits import signed_digits
 from mfsim.quant import Recipe, quantize
 from mfsim.simulate import quantize_input, simulate
 from tests.bits import assert_bit_equal

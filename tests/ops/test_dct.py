@@ -10,16 +10,16 @@ import pytest
 
 from mfsim.analysis.count import count
 from mfsim.compiler import compile_model
-from mfsim.derived import dct
 from mfsim.errors import FormatError, MfsimError, RangeError, ShapeError
 from mfsim.export.exporter import quantized_model
-from mfsim.formats import Format, Scale
-from mfsim.kernels.dct import run
+from mfsim.ir.formats import Format, Scale
 from mfsim.nn import DCT
 from mfsim.nn.attention import PRESETS
-from mfsim.nn.dct import dct_matrix
+from mfsim.nn.fourier import dct_matrix
+from mfsim.op_counter.fast_transforms import counted as float_counts
+from mfsim.ops.fourier import dct_tables
+from mfsim.ops.fourier.kernels import run_dct
 from mfsim.ops.op import activation, constant
-from mfsim.shapes.fast_transforms import counted as float_counts
 from tests.ops.proving import compute, counted, prove, refusal
 from tests.quant.token_networks import assert_one_network, images, quantized, small_vit
 
@@ -27,7 +27,7 @@ BYTE = Format(8)
 
 
 def inputs(n, bits, word=BYTE, exponent=-4):
-    table = constant("multipliers", dct.multipliers(n, bits), scale=Scale.of(-bits))
+    table = constant("multipliers", dct_tables.multipliers(n, bits), scale=Scale.of(-bits))
     return activation("x", (n,), word, Scale.of(exponent)), table
 
 
@@ -43,20 +43,20 @@ def test_an_output_by_hand():
 @pytest.mark.parametrize("n", [2, 4, 8, 16, 32, 64])
 @pytest.mark.parametrize("fraction", [2, 5])
 def test_the_error_stays_below_its_bound(n, fraction):
-    guard, bits = dct.defaults(n, 128, fraction, -4)
-    bound = dct.result_error(n, 128, guard, fraction, -4, bits)
+    guard, bits = dct_tables.defaults(n, 128, fraction, -4)
+    bound = dct_tables.result_error(n, 128, guard, fraction, -4, bits)
     assert bound <= 0.25
     rng = np.random.default_rng(n + fraction)
     signs = np.where(dct_matrix(n) >= 0, 127, -128)  # rows that reach the greatest results
     rows = np.concatenate([rng.integers(-128, 128, (2000, n)), np.where(rng.random((500, n)) < 0.5, -128, 127), signs])
     out = np.empty_like(rows)
-    attributes = {"guard": guard, "products": "mul", "shift": dct.result_places(n, guard, fraction, -4)}
-    run([rows, np.array(dct.multipliers(n, bits))], attributes, [out])
+    attributes = {"guard": guard, "products": "mul", "shift": dct_tables.result_places(n, guard, fraction, -4)}
+    run_dct([rows, np.array(dct_tables.multipliers(n, bits))], attributes, [out])
     exact = rows * 2.0 ** (fraction - 4) @ dct_matrix(n).T
     # 1e-9 for the float product, whose sums are below 2^20.
     assert np.abs(out - exact).max() <= 0.5 + bound + 1e-9
     again = np.empty_like(rows)
-    run([rows, np.array(dct.multipliers(n, bits))], attributes | {"products": "shift"}, [again])
+    run_dct([rows, np.array(dct_tables.multipliers(n, bits))], attributes | {"products": "shift"}, [again])
     assert np.array_equal(out, again)
 
 
@@ -64,9 +64,9 @@ def test_too_few_bits_have_a_bound_that_says_so():
     n, bits = 32, 5
     rows = np.random.default_rng(0).integers(-128, 128, (3000, n))
     out = np.empty_like(rows)
-    run([rows, np.array(dct.multipliers(n, bits))], {"guard": 0, "products": "mul", "shift": -2}, [out])
+    run_dct([rows, np.array(dct_tables.multipliers(n, bits))], {"guard": 0, "products": "mul", "shift": -2}, [out])
     error = np.abs(out - rows @ dct_matrix(n).T).max()
-    assert 3 < error < 0.5 + dct.result_error(n, 128, 0, 0, 0, bits)
+    assert 3 < error < 0.5 + dct_tables.result_error(n, 128, 0, 0, 0, bits)
 
 
 @pytest.mark.parametrize("n", [2, 4, 8, 16, 32, 64])

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from mfsim.analysis.count import count, strict_multiplication_free
-from mfsim.builder import ProgramBuilder
-from mfsim.derived import dft
 from mfsim.errors import CountError, FormatError, ShapeError
-from mfsim.formats import Format, Scale
-from mfsim.kernels.dft_alpha_beta import run
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
 from mfsim.nn import DFTMagnitude
 from mfsim.nn.attention import PRESETS
+from mfsim.ops.fourier import dft_tables
+from mfsim.ops.fourier.kernels import run_dft_alpha_beta
 from mfsim.ops.op import activation, constant
 from tests.ops.proving import compute, counted, prove, refusal
 from tests.quant.token_networks import assert_one_network, images, quantized, small_vit
@@ -24,7 +24,7 @@ BYTE = Format(8)
 
 
 def inputs(n, bits, word=BYTE, exponent=-4):
-    table = constant("cosines", dft.cosines(n, bits), scale=Scale.of(-bits))
+    table = constant("cosines", dft_tables.cosines(n, bits), scale=Scale.of(-bits))
     return activation("x", (n,), word, Scale.of(exponent)), table
 
 
@@ -44,14 +44,14 @@ def test_estimates_of_all_pairs_of_parts():
     x = np.zeros((size * size, 4), dtype=np.int64)
     x[:, 0], x[:, 1] = re, im
     out = np.empty_like(x)
-    run([x, np.array(dft.cosines(4, 1))], {"guard": 0, "products": "mul", "shift": 0}, [out])
+    run_dft_alpha_beta([x, np.array(dft_tables.cosines(4, 1))], {"guard": 0, "products": "mul", "shift": 0}, [out])
     estimate, square = out[:, 1], re**2 + im**2
     # 8 times an estimate is sqrt(121/2) to sqrt(65) times the magnitude, and both are met: where m = M, and m = M/8.
     assert (2 * estimate**2 >= 121 * square).all()
     assert (estimate**2 <= 65 * square).all()
     assert 2 * estimate[size + 1] ** 2 == 121 * square[size + 1]
     assert estimate[8 * size + 1] ** 2 == 65 * square[8 * size + 1]
-    assert dft.STRETCH > 65**0.5 / 8
+    assert dft_tables.STRETCH > 65**0.5 / 8
     # The mean over all angles is that of the magnitude to four places.
     angle = np.linspace(0, np.pi / 4, 100001)
     estimate = np.maximum(np.cos(angle) + np.sin(angle) / 8, 7 / 8 * np.cos(angle) + np.sin(angle) / 2)
@@ -61,22 +61,22 @@ def test_estimates_of_all_pairs_of_parts():
 @pytest.mark.parametrize("n", [4, 8, 16, 32, 64])
 @pytest.mark.parametrize("fraction", [1, 5])
 def test_the_error_stays_below_its_bound(n, fraction):
-    guard, bits = dft.defaults(n, 128, fraction, -4, dft.estimate_error)
-    bound = dft.estimate_error(n, 128, guard, fraction, -4, bits)
+    guard, bits = dft_tables.defaults(n, 128, fraction, -4, dft_tables.estimate_error)
+    bound = dft_tables.estimate_error(n, 128, guard, fraction, -4, bits)
     assert bound <= 0.25
     rng, at = np.random.default_rng(n + fraction), np.arange(n)
     waves = np.rint(127 * np.cos(2 * np.pi * rng.uniform(0, n, (300, 1)) * at / n + rng.uniform(0, 7, (300, 1))))
     rows = np.concatenate([rng.integers(-128, 128, (1000, n)), waves.astype(np.int64)])
-    shift = dft.estimate_places(n, guard, fraction, -4, bits)
+    shift = dft_tables.estimate_places(n, guard, fraction, -4, bits)
     out, again = np.empty_like(rows), np.empty_like(rows)
     attributes = {"guard": guard, "products": "mul", "shift": shift}
-    run([rows, np.array(dft.cosines(n, bits))], attributes, [out])
+    run_dft_alpha_beta([rows, np.array(dft_tables.cosines(n, bits))], attributes, [out])
     exact = DFTMagnitude(n, "alpha-beta")(torch.tensor(rows * 2.0**-4)).numpy() * 2.0**fraction
     # 1e-9 for the float transform, whose values are below 2^20.
     assert np.abs(out - exact).max() <= 0.5 + bound + 1e-9
     magnitude = np.abs(np.fft.fft(rows * 2.0**-4, norm="ortho")) * 2.0**fraction
     assert (np.abs(out - magnitude) <= 0.5 + bound + 0.0278 * magnitude).all()
-    run([rows, np.array(dft.cosines(n, bits))], attributes | {"products": "shift"}, [again])
+    run_dft_alpha_beta([rows, np.array(dft_tables.cosines(n, bits))], attributes | {"products": "shift"}, [again])
     assert np.array_equal(out, again)
 
 

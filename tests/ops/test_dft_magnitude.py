@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.derived import dft
 from mfsim.errors import FormatError, RangeError, ShapeError
-from mfsim.formats import Format, Scale
-from mfsim.kernels.dft_magnitude import run
+from mfsim.ir.formats import Format, Scale
+from mfsim.op_counter.fast_transforms import counted as float_counts
+from mfsim.ops.fourier import dft_tables
+from mfsim.ops.fourier.kernels import run_dft_magnitude
 from mfsim.ops.op import activation, constant
-from mfsim.shapes.fast_transforms import counted as float_counts
 from tests.ops.proving import compute, counted, prove, refusal
 
 BYTE = Format(8)
@@ -18,7 +18,7 @@ BYTE = Format(8)
 
 def inputs(n, bits, word=BYTE, exponent=-4):
     return activation("x", (n,), word, Scale.of(exponent)), constant(
-        "cosines", dft.cosines(n, bits), scale=Scale.of(-bits)
+        "cosines", dft_tables.cosines(n, bits), scale=Scale.of(-bits)
     )
 
 
@@ -36,8 +36,8 @@ def test_an_output_by_hand():
 @pytest.mark.parametrize("fraction", [1, 4, 7])
 def test_the_error_stays_below_its_bound(n, fraction):
     largest = 128
-    guard, bits = dft.defaults(n, largest, fraction, -4)
-    bound = dft.result_error(n, largest, guard, fraction, -4, bits)
+    guard, bits = dft_tables.defaults(n, largest, fraction, -4)
+    bound = dft_tables.result_error(n, largest, guard, fraction, -4, bits)
     assert bound <= 0.25
     rng, at = np.random.default_rng(n + fraction), np.arange(n)
     rows = np.concatenate(
@@ -49,11 +49,11 @@ def test_the_error_stays_below_its_bound(n, fraction):
     ).astype(np.int64)
     pair = inputs(n, bits)
     derived = {
-        "power": dft.power_places(n, guard, fraction, -4),
-        "ends": dft.end_factor(n, guard, fraction, -4, bits)[1],
+        "power": dft_tables.power_places(n, guard, fraction, -4),
+        "ends": dft_tables.end_factor(n, guard, fraction, -4, bits)[1],
     }
     out = np.empty_like(rows)
-    run([rows, pair[1].codes], {"guard": guard, **derived}, [out])
+    run_dft_magnitude([rows, pair[1].codes], {"guard": guard, **derived}, [out])
     exact = np.abs(np.fft.fft(rows * 2.0**-4, norm="ortho")) * 2.0**fraction
     # 1e-9 for the float transform, whose values are below 2^20.
     assert np.abs(out - exact).max() <= 0.5 + bound + 1e-9
@@ -65,10 +65,10 @@ def test_too_few_bits_have_a_bound_that_says_so():
     rows = rng.integers(-128, 128, (2000, n))
     out = np.empty_like(rows)
     grid = (n, guard, 4, -4)
-    attributes = {"guard": 0, "power": dft.power_places(*grid), "ends": dft.end_factor(*grid, bits)[1]}
-    run([rows, np.array(dft.cosines(n, bits))], attributes, [out])
+    attributes = {"guard": 0, "power": dft_tables.power_places(*grid), "ends": dft_tables.end_factor(*grid, bits)[1]}
+    run_dft_magnitude([rows, np.array(dft_tables.cosines(n, bits))], attributes, [out])
     error = np.abs(out - np.abs(np.fft.fft(rows, norm="ortho"))).max()
-    assert 3 < error < 0.5 + dft.result_error(n, 128, guard, 4, -4, bits)
+    assert 3 < error < 0.5 + dft_tables.result_error(n, 128, guard, 4, -4, bits)
 
 
 @pytest.mark.parametrize("n", [4, 8, 16, 32, 64])
@@ -91,9 +91,9 @@ def test_stages_are_the_transform():
     n, bits = 32, 30
     x = np.random.default_rng(3).integers(-99, 99, n).astype(np.float64)
     v = x
-    for (a, b, c), (keep, turn, u, w) in zip(*map(np.array, dft.stages(n, bits)), strict=True):
+    for (a, b, c), (keep, turn, u, w) in zip(*map(np.array, dft_tables.stages(n, bits)), strict=True):
         v = v[a] * keep + (v[b] * u + v[c] * w) / 2.0**bits * turn
-    real, imaginary, ends = np.array(dft.bins(n))
+    real, imaginary, ends = np.array(dft_tables.bins(n))
     expected = np.fft.fft(x)
     # 1e-6: cosines are off by 2^-31, and sums reach 3000.
     assert np.abs(v[real] - expected.real).max() < 1e-5
@@ -153,5 +153,5 @@ def test_refusals(pair, attributes, refused):
 
 def test_wrong_bits_of_cosines():
     with pytest.raises(FormatError) as error:
-        dft.cosines(8, 31)
+        dft_tables.cosines(8, 31)
     assert str(error.value) == "`twiddle_bits` must be in 1..30, not 31"

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from mfsim.analysis import count, memory
-from mfsim.builder import ProgramBuilder
 from mfsim.errors import FormatError, RangeError, ShapeError
-from mfsim.formats import Format, Range, Scale
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.op import activation, constant
 from tests.ops.proving import prove, refusal
 

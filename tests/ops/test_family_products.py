@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mfsim.errors import FormatError
-from mfsim.formats import Format, Range, Scale
+from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.op import activation, constant
 from tests.ops.proving import compute, counted, prove, refusal
 

@@ -10,21 +10,21 @@ import torch
 
 from mfsim.analysis.count import count
 from mfsim.compiler import compile_model
-from mfsim.derived import filterbank as constants
-from mfsim.derived.dft import cosines
 from mfsim.errors import FormatError, MfsimError, RangeError, ShapeError
 from mfsim.export import open_model
 from mfsim.export.exporter import quantized_model
-from mfsim.formats import Format, Scale
-from mfsim.kernels.filterbank import run
+from mfsim.ir.formats import Format, Scale
 from mfsim.nn import Filterbank
 from mfsim.nn.attention import PRESETS
 from mfsim.nn.filterbank import filters
-from mfsim.ops.filterbank import even
+from mfsim.op_counter.fast_transforms import counted as float_counts
+from mfsim.ops.fourier import filterbank_tables as constants
+from mfsim.ops.fourier.dft_tables import cosines
+from mfsim.ops.fourier.filterbank import even
+from mfsim.ops.fourier.kernels import run_filterbank
 from mfsim.ops.op import activation, constant
 from mfsim.quant import Recipe, load, quantize, save
 from mfsim.quant.nonlinear import QuantFilterbankFFT
-from mfsim.shapes.fast_transforms import counted as float_counts
 from tests.ops.proving import compute, counted, prove, refusal
 from tests.quant.token_networks import assert_one_network, images, quantized, small_vit
 
@@ -82,12 +82,12 @@ def test_the_error_stays_below_its_bound(grid, most):
     shift = constants.result_places(grid, guard, fraction, exponent)
     attributes = {"guard": guard, "passing": 0, "gain_places": 20, "shift": shift, "products": "mul"}
     out, again = np.empty_like(x), np.empty_like(x)
-    run([x, np.array(cosines(grid, bits)), gains], attributes, [out])
+    run_filterbank([x, np.array(cosines(grid, bits)), gains], attributes, [out])
     spectrum = np.fft.fft2(x.reshape(-1, grid, grid, 2), axes=(1, 2)) * (gains[0] * 2.0**-20)[..., None]
     exact = np.fft.ifft2(spectrum, axes=(1, 2)).real.reshape(x.shape) * 2.0 ** (exponent + fraction)
     # 1e-9 for the float transform, whose values are below 2^12.
     assert np.abs(out - exact).max() <= 0.5 + bound + 1e-9
-    run([x, np.array(cosines(grid, bits)), gains], attributes | {"products": "shift"}, [again])
+    run_filterbank([x, np.array(cosines(grid, bits)), gains], attributes | {"products": "shift"}, [again])
     assert np.array_equal(out, again)
 
 
@@ -96,7 +96,7 @@ def test_too_few_bits_have_a_bound_that_says_so():
     x = np.where(np.random.default_rng(0).random((300, 1, 256, 2)) < 0.5, -128, 127)
     out = np.empty_like(x)
     attributes = {"guard": 0, "passing": 0, "gain_places": 20, "shift": -8, "products": "mul"}
-    run([x, np.array(cosines(grid, bits)), gains], attributes, [out])
+    run_filterbank([x, np.array(cosines(grid, bits)), gains], attributes, [out])
     spectrum = np.fft.fft2(x.reshape(-1, grid, grid, 2), axes=(1, 2)) * (gains[0] * 2.0**-20)[..., None]
     error = np.abs(out - np.fft.ifft2(spectrum, axes=(1, 2)).real.reshape(x.shape)).max()
     assert 3 < error < 0.5 + constants.result_error(grid, 128, 1.0, 0, 0, 0, bits)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from mfsim import ops
 from mfsim.errors import FormatError, RangeError, ShapeError
-from mfsim.formats import Format, Range, Scale
-from mfsim.ops.fitting import clamped_bounds, fit, needed_clamp, wrapped_bounds
+from mfsim.ir.formats import Format, Range, Scale
+from mfsim.ir.program import Tensor
 from mfsim.ops.op import activation, constant
-from mfsim.program import Tensor
+from mfsim.ops.overflow import clamped_bounds, fit, needed_clamp, wrapped_bounds
 from tests.ops.proving import compute, counted, prove, refusal
 
 INTERVALS = st.tuples(st.integers(-80, 80), st.integers(0, 60)).map(lambda p: (p[0], p[0] + p[1]))
@@ -58,7 +58,7 @@ def test_accumulator_counts_the_codes_that_did_not_fit(overflow, events):
     attributes = op.derived([x], {"bits": 4, "overflow": overflow})
     codes = np.array([[-9, -8, 7, 8], [31, -32, 0, 1]])
     out = np.empty_like(codes)
-    assert importlib.import_module("mfsim.kernels.accumulator").run([codes], attributes, [out]) == events
+    assert importlib.import_module("mfsim.ops.grid.kernels").run([codes], attributes, [out]) == events
     expected = {"saturate": [[-8, -8, 7, 7], [7, -8, 0, 1]], "wrap": [[7, -8, 7, -8], [-1, 0, 0, 1]]}[overflow]
     assert out.tolist() == expected
 

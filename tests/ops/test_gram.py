@@ -9,11 +9,11 @@ from mfsim.analysis.count import count
 from mfsim.compiler import compile_model
 from mfsim.errors import FormatError, ShapeError
 from mfsim.export.exporter import quantized_model
-from mfsim.formats import Format, Scale
+from mfsim.ir.formats import Format, Scale
 from mfsim.nn import Gram, MatMul
 from mfsim.nn.attention import PRESETS, Attention
+from mfsim.ops.dense.quant import QuantGram
 from mfsim.ops.op import activation
-from mfsim.quant.gram import QuantGram
 from tests.ops.proving import compute, counted, prove, refusal
 from tests.quant.token_networks import images, quantized, small_vit
 

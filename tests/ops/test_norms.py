@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import collections
-import importlib
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from mfsim import ops
-from mfsim.derived.norms import eps_code, guard_bits, reciprocal_bits, shift_thresholds
 from mfsim.errors import FormatError, RangeError, ShapeError
-from mfsim.formats import Format, Scale
-from mfsim.ops.norm_cases import threshold_rows
+from mfsim.ir.formats import Format, Scale
+from mfsim.ir.program import Node
+from mfsim.ops.norm.tables import eps_code, guard_bits, reciprocal_bits, shift_thresholds
 from mfsim.ops.op import activation, constant, objects
-from mfsim.program import Node
+from tests.ops.norm.cases import threshold_rows
 from tests.ops.proving import compute, counted, prove, refusal
 
 GAMMA = Scale.of(-6)
@@ -102,7 +101,7 @@ def run(op, tensors, attributes, rows):
     complete = kind.derived(tensors, attributes)
     kind.infer(tensors, complete)
     y = np.empty(rows.shape, dtype=np.int64)
-    importlib.import_module(f"mfsim.kernels.{op}").run([rows, *(t.codes for t in tensors[1:])], complete, [y])
+    ops.plain_kernel(op)([rows, *(t.codes for t in tensors[1:])], complete, [y])
     return y
 
 

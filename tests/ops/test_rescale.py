@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mfsim import ops
-from mfsim.builder import ProgramBuilder
 from mfsim.errors import FormatError, MfsimError, RangeError
-from mfsim.formats import Format, Scale
-from mfsim.ops.gain import attributes_for
-from mfsim.ops.rescale import fixed_point, target_attributes
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
+from mfsim.ops.grid.gain import attributes_for
+from mfsim.ops.grid.rescale import fixed_point, target_attributes
 from mfsim.simulate import simulate
 
 RATIOS = st.fractions(min_value=Fraction(1, 2**20), max_value=2**20).filter(lambda r: r > 0)

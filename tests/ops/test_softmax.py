@@ -11,7 +11,7 @@ import pytest
 from mfsim import ops
 from mfsim.analysis import count, strict_multiplication_free
 from mfsim.errors import CountError, FormatError, MfsimError, ShapeError
-from mfsim.formats import Format, Range, Scale
+from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.op import activation, constant
 from tests.ops.normaliser_programs import SOFTMAXES, program, rows, run
 

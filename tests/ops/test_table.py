@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from mfsim import ops
-from mfsim.builder import ProgramBuilder
 from mfsim.errors import FormatError, RangeError, ShapeError
-from mfsim.formats import Format, Range, Scale
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.op import activation, constant
 from tests.ops.proving import compute, counted, prove, refusal
 

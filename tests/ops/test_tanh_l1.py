@@ -9,10 +9,10 @@ import pytest
 
 from mfsim import ops
 from mfsim.analysis import count, strict_multiplication_free
-from mfsim.derived.tanh_l1 import eps_code
 from mfsim.errors import FormatError
-from mfsim.formats import Format, Scale
+from mfsim.ir.formats import Format, Scale
 from mfsim.ops.op import activation, constant
+from mfsim.ops.softmax.tables import eps_code
 from tests.ops.normaliser_programs import TANHS, program, rows, run
 
 EXPONENT, EPS = -5, 1e-3

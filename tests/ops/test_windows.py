@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mfsim.errors import FormatError, ShapeError
-from mfsim.formats import Format, Range, Scale
+from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.op import activation, constant
 from tests.ops.proving import compute, counted, prove, refusal
 

@@ -11,9 +11,9 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TORCH = {
     *("mfsim/conversion", "mfsim/nn", "mfsim/papers", "mfsim/quant", "mfsim/shapes"),
-    *("mfsim/train.py", "mfsim/pipeline.py", "mfsim/realisations.py", "export"),
+    *("mfsim/train.py", "mfsim/workflow/steps.py", "mfsim/parity/realisations.py", "export"),
 }
-ONNX = {"mfsim/compiler", "mfsim/realisations.py", "export"}
+ONNX = {"mfsim/compiler", "mfsim/parity/realisations.py", "export"}
 ALLOWED = {
     "torch": TORCH,
     "brevitas": {"mfsim/quant", "export"},

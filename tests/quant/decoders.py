@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from mfsim.parity.compare import codes_of
+from mfsim.parity.reference import run_reference
 
 from mfsim.compiler import compile_model
-from mfsim.compiler.integer import read_integer
 from mfsim.export.exporter import quantized_model
-from mfsim.export.integer import integer_model
 from mfsim.export.runtime import run, session
 from mfsim.nn import models
-from mfsim.parity import codes_of
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.quant.decoding import decoder_step
-from mfsim.reference import run_reference
+from mfsim.serialize.read import read_integer
+from mfsim.serialize.write import integer_model
 from mfsim.simulate import Decoding
 from tests.bits import assert_bit_equal
 

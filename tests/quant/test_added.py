@@ -10,7 +10,7 @@ from torch import nn
 from mfsim.analysis.added import AddedErrors
 from mfsim.nn import DCT, DFTMagnitude, Filterbank
 from mfsim.quant import Recipe, quantize
-from mfsim.quant.added import BATCH, added_errors
+from mfsim.quant.approximation_error import BATCH, added_errors
 
 
 class Transforms(nn.Module):

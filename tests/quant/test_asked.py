@@ -10,7 +10,7 @@ from torch import nn
 
 from mfsim import quant
 from mfsim.nn import MFLinear, SoftThreshold, WHTLayer
-from mfsim.quant.asked import _OTHERS, asked_keys
+from mfsim.quant.choose_qparams import _OTHERS, asked_keys
 from mfsim.quant.recipe import LayerRecipe
 
 PRODUCT = ("weight", "activation", "bias", "accumulator", "overflow", "per_channel", "calibration")

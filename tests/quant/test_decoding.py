@@ -11,8 +11,8 @@ from torch import nn
 
 from mfsim.errors import DataError, ShapeError, UnsupportedOpError
 from mfsim.nn import models
+from mfsim.ops.lookup.quant import QuantEmbedding
 from mfsim.quant import Recipe, decoder_step, fold, load, quantize, save
-from mfsim.quant.embedding import QuantEmbedding
 from mfsim.quant.quantizers import ActivationQuant
 from tests.quant.decoders import LETTERS, TOKENS, small_decoder, text_ids
 from tests.quant.token_networks import quantized, small_vit

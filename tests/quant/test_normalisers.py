@@ -12,11 +12,11 @@ from torch import nn
 from mfsim.analysis import count
 from mfsim.compiler import compile_model
 from mfsim.export.exporter import quantized_model
-from mfsim.export.integer import integer_model
 from mfsim.export.runtime import session
 from mfsim.nn import Softmax, TanhL1
 from mfsim.quant import Recipe, quantize
 from mfsim.quant.store import load, save
+from mfsim.serialize.write import integer_model
 from mfsim.simulate import quantize_input, simulate
 from tests.compiler.files import assert_like_runtime, runtime
 from tests.integer.running import run_session

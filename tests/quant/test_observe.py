@@ -11,7 +11,7 @@ from torch import nn
 
 from mfsim.errors import ModelError
 from mfsim.nn import MatMul
-from mfsim.quant.observe import KEPT, RESULT, Observed, Place, as_inputs, observe
+from mfsim.quant.observer import KEPT, RESULT, Observed, Place, as_inputs, observe
 
 
 def test_extremes_are_those_of_all_values_and_kept_ones_are_spread():

@@ -9,10 +9,11 @@ from torch import nn
 
 from mfsim.errors import DataError, ModelError, RecipeError, UnsupportedOpError
 from mfsim.nn import WHT, MFLinear, SoftThreshold
+from mfsim.ops.elementwise.quant import QuantSoftThreshold
+from mfsim.ops.wht.quant import QuantWHT
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.quant.layers import QuantMFConv2d, QuantMFLinear, QuantProduct
 from mfsim.quant.quantizers import ActivationQuant, plain
-from mfsim.quant.transforms import QuantSoftThreshold, QuantWHT
 from tests.quant.networks import NETWORKS, images, settled
 
 

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from mfsim.parity.compare import codes_of
+from mfsim.parity.reference import run_reference
 from torch import nn
 
 from mfsim.compiler import compile_model
-from mfsim.compiler.integer import read_integer
 from mfsim.export.exporter import quantized_model
-from mfsim.export.integer import integer_model
 from mfsim.export.runtime import run, session
 from mfsim.nn import Add, LayerNorm, MatMul, MFMatMul, MFMul, Mul, Softmax, TanhL1, TokenEmbedding, models
 from mfsim.nn.attention import Attention, AttentionConfig
-from mfsim.parity import codes_of
 from mfsim.quant import Recipe, fold, quantize
-from mfsim.reference import run_reference
+from mfsim.serialize.read import read_integer
+from mfsim.serialize.write import integer_model
 from mfsim.simulate import quantize_input, simulate
 from tests.bits import assert_bit_equal
 

@@ -9,6 +9,7 @@ import pytest
 from mfsim.analysis.layers import LayerRow
 from mfsim.report import pictures
 from mfsim.report.charts import Axis, Bar, ChartRow, chart
+from mfsim.report.pictures import GROUPS, bits, errors, operations
 from tests.analysis.programs import mixed, one
 from tests.report.networks import result
 
@@ -61,7 +62,7 @@ def test_long_name_keeps_both_ends_and_its_whole_name_as_a_tip():
 
 
 def test_bits_show_observed_inside_proved():
-    markup = pictures.bits("n", [layer(proved_bits=16, observed_bits=12), layer(proved_bits=8, observed_bits=None)])
+    markup = bits("n", [layer(proved_bits=16, observed_bits=12), layer(proved_bits=8, observed_bits=None)])
     assert widths_of(markup, "proved") == [80.0, 40.0]
     assert widths_of(markup, "observed") == [60.0]
     assert "12 of 16" in markup
@@ -69,17 +70,17 @@ def test_bits_show_observed_inside_proved():
 
 
 def test_error_of_an_exact_layer_fills_the_axis_and_a_missing_one_has_no_row():
-    markup = pictures.errors(
+    markup = errors(
         "n", [layer(sqnr_db=30.0, exact=False), layer(sqnr_db=15.0, exact=False), layer(exact=True), layer()]
     )
     assert widths_of(markup, "ratio") == [100.0, 50.0]
     assert widths_of(markup, "exact") == [100.0]
     assert markup.count('class="track"') == 3
-    assert pictures.errors("n", [layer()]) is None
+    assert errors("n", [layer()]) is None
 
 
 def test_negative_sqnr_goes_left_from_zero_in_the_colour_of_trouble():
-    markup = pictures.errors("n", [layer(sqnr_db=-10.0, exact=False), layer(sqnr_db=30.0, exact=False)])
+    markup = errors("n", [layer(sqnr_db=-10.0, exact=False), layer(sqnr_db=30.0, exact=False)])
     assert widths_of(markup, "mul") == [25.0]
     assert widths_of(markup, "ratio") == [75.0]
     assert re.findall(r'x="([\d.]+)%" y="\d+" width="[\d.]+%" height="12" class="(mul|ratio)"', markup) == [
@@ -90,7 +91,7 @@ def test_negative_sqnr_goes_left_from_zero_in_the_colour_of_trouble():
 
 def test_operations_are_stacked_and_multiplications_are_named():
     network = result("m", mixed())
-    markup = pictures.operations([network])
+    markup = operations([network])
     total, axis = network.counts.total, Axis.over([float(network.counts.total)])
     places = [w for kind in ("add", "mul", "sign", "cmp", "shift", "lut") for w in widths_of(markup, kind)]
     assert sum(places) == pytest.approx(100 * total / axis.hi, rel=1e-3), "four digits are written"
@@ -99,16 +100,16 @@ def test_operations_are_stacked_and_multiplications_are_named():
 
 def test_totals_far_apart_are_shown_as_shares():
     small, large = result("s", one("relu", (2,))), result("l", one("wht", (1024,)))
-    markup = pictures.operations([small, large])
+    markup = operations([small, large])
     assert "Share of the operations" in markup
     assert widths_of(markup, "cmp") == widths_of(markup, "add") == [100.0]
-    assert "Share" not in pictures.operations([large, large])
+    assert "Share" not in operations([large, large])
 
 
 def test_network_without_operations_has_an_empty_bar():
-    assert 'class="track"' in pictures.operations([result("none", one("shift", (2,), {"exponents": (1,)}))])
+    assert 'class="track"' in operations([result("none", one("shift", (2,), {"exponents": (1,)}))])
 
 
 def test_primitive_that_no_group_knows_is_shown_as_other(monkeypatch):
-    monkeypatch.setattr(pictures, "GROUPS", pictures.GROUPS[:1])
-    assert widths_of(pictures.operations([result("w", one("wht", (8,)))]), "other") != []
+    monkeypatch.setattr(pictures, "GROUPS", GROUPS[:1])
+    assert widths_of(operations([result("w", one("wht", (8,)))]), "other") != []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.formats import Format
+from mfsim.ir.formats import Format
 from mfsim.kernels import netlist
 from mfsim.rtl_models.gates import KINDS
 from tests.bits import assert_bit_equal

@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from mfsim.builder import ProgramBuilder
 from mfsim.errors import DataError
-from mfsim.formats import Format, Scale
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
 from mfsim.rtl_models.vectors import VectorWriter, file_names, from_hex, read_vectors, to_hex
 from mfsim.simulate import simulate
 from tests.bits import assert_bit_equal

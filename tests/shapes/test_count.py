@@ -8,8 +8,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from mfsim.errors import CountError, ModelError, ShapeError
-from mfsim.nn import CsdGain, Scaling, aligned, functional
-from mfsim.shapes import Input, count_module
+from mfsim.nn import CsdGain, Scaling, functional
+from mfsim.op_counter import Input, count_module
+from mfsim.ops.distance import torch as aligned
 
 
 def counted(module, *inputs, **options):

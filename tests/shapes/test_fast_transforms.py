@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mfsim.errors import UnsupportedOpError
-from mfsim.nn.dct import dct_matrix
 from mfsim.nn.filterbank import filters
-from mfsim.shapes import fast_transforms as fast
+from mfsim.nn.fourier import dct_matrix
+from mfsim.op_counter import fast_transforms as fast
 
 POWERS = [2, 4, 8, 16, 32, 64, 128]
 # Sums of up to 64 x 64 terms of about 1 in another order; float64 keeps 15 digits of each.

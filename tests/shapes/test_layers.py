@@ -11,8 +11,8 @@ from mfsim.analysis import count
 from mfsim.compiler import compile_model
 from mfsim.export.exporter import export_quantized
 from mfsim.nn import models
+from mfsim.op_counter import Input, count_module
 from mfsim.quant import Recipe
-from mfsim.shapes import Input, count_module
 
 COUNTED = ("addsub", "neg", "abs", "sign", "cmp", "select", "mul")
 """What shapes decide. Shifts (but those that stand for products) depend on scales, and so do the ends of clamps."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mfsim.nn import models
-from mfsim.shapes import Input, count_module
+from mfsim.op_counter import Input, count_module
 
 CIFAR, TINY = ((3, 32, 32), 10), ((3, 64, 64), 200)
 

@@ -8,7 +8,7 @@ from torch import nn
 
 from mfsim.errors import CountError
 from mfsim.nn import DCT, DFTMagnitude, Filterbank, Gram, MatMul, TriangularLinear
-from mfsim.shapes import Input, count_module
+from mfsim.op_counter import Input, count_module
 
 
 class Scores(nn.Module):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.builder import ProgramBuilder
 from mfsim.errors import DataError, ShapeError
-from mfsim.formats import Format, Range, Scale
-from mfsim.program import Program, Tensor
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Range, Scale
+from mfsim.ir.program import Program, Tensor
 from mfsim.simulate import accuracy, dequantized, quantize_input, simulate
 from tests.bits import assert_bit_equal
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mfsim.parity.reference import run_reference
 
-from mfsim.builder import ProgramBuilder
-from mfsim.formats import Format, Range, Scale
-from mfsim.kernels import host
-from mfsim.reference import run_reference
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Range, Scale
+from mfsim.kernels import cpu
 from mfsim.simulate import simulate
-from mfsim.simulate.forms import Ending, fast_form
-from mfsim.simulate.plan import LINE, Plan
+from mfsim.simulate.dispatch import Ending, fast_form
+from mfsim.simulate.planner import LINE, Plan
 from tests.bits import assert_bit_equal
 from tests.programs import random_codes, random_program
 
@@ -79,10 +79,10 @@ def test_a_product_fits_its_sums(op, rectified, between, overflow, signed):
     assert sum(simulate(program, random_codes(program, 9, 1)).overflows.values()) > 0
 
 
-@pytest.mark.parametrize("level", host.available())
+@pytest.mark.parametrize("level", cpu.available())
 @pytest.mark.parametrize("rounding", ["half_even", "half_away"])
 def test_a_product_of_activations_fits_its_sums_on_every_level(level, rounding, monkeypatch):
-    monkeypatch.setenv(host.VARIABLE, level)
+    monkeypatch.setenv(cpu.VARIABLE, level)
     builder = ProgramBuilder()
     y = product(builder, "mf_matmul_pair")
     attributes = {"shift": (4,), "axis": -1, "bits": 8, "signed": 1, "rounding": rounding}
@@ -163,12 +163,12 @@ def test_a_convolution_joins_windows_and_fits_them(op, pool, shape, rectified):
         assert len(plan.steps) == 1
 
 
-@pytest.mark.parametrize("level", host.available())
+@pytest.mark.parametrize("level", cpu.available())
 @pytest.mark.parametrize("size", [1, 2000], ids=str)
 def test_windows_are_joined_on_every_level_and_in_pieces(level, size, monkeypatch):
-    monkeypatch.setenv(host.VARIABLE, level)
-    monkeypatch.setattr("mfsim.kernels.int8_rows.CACHE", size)
-    monkeypatch.setattr("mfsim.kernels.int8_rows.OPERANDS", size)
+    monkeypatch.setenv(cpu.VARIABLE, level)
+    monkeypatch.setattr("mfsim.kernels.gemm.rows.CACHE", size)
+    monkeypatch.setattr("mfsim.kernels.gemm.rows.OPERANDS", size)
     for op, axis in (("conv2d", 1), ("mf_conv2d", -1)):
         builder = ProgramBuilder()
         y = convolution(builder, op, (0, 2, 1, 0), exponents=(-7, -6, -8, -7, -5) if axis > 0 else (-7,))
@@ -208,7 +208,7 @@ def test_windows_of_reshaped_sums_and_of_one_code_are_not_joined():
 
 @pytest.mark.parametrize("outputs", [16, 40])
 def test_pieces_of_narrow_planes_are_whole_windows(outputs, monkeypatch):
-    monkeypatch.setattr("mfsim.kernels.int8_rows.CACHE", 1 << 13)
+    monkeypatch.setattr("mfsim.kernels.gemm.rows.CACHE", 1 << 13)
     builder = ProgramBuilder()
     x = builder.input("x", (2, 602, 1), Format(8), Scale.of(-5))
     w = builder.constant("w", RNG.integers(-127, 128, (outputs, 2, 3, 1)), Format(8), Scale.of(-7))
@@ -321,7 +321,7 @@ def test_views_and_repetitions_share_buffers_and_each_counts_its_events():
     flat, other = builder.node("flatten", [first], {}), builder.node("relu", [second], {})
     program = builder.finish([flat, other, second])
     plan = same_as_plain(program)
-    assert [step.run.__module__ for step in plan.steps] == ["mfsim.kernels.fits"] * 2
+    assert [step.run.__module__ for step in plan.steps] == ["mfsim.kernels.rows.epilogue"] * 2
     events = simulate(program, random_codes(program, 20)).overflows
     assert len(events) == 2
     assert len(set(events.values())) == 1
@@ -373,5 +373,5 @@ def test_forms_are_kept_for_a_node_and_what_it_is_made_of(monkeypatch):
     other = replace(program.tensors["w"], codes=program.tensors["w"].codes[::-1])
     assert forms(replace(program, tensors={**program.tensors, "w": other})) != forms(program)
     found = forms(program)
-    monkeypatch.setenv(host.VARIABLE, "portable")
-    assert host.available() == ("portable",) or forms(program) != found
+    monkeypatch.setenv(cpu.VARIABLE, "portable")
+    assert cpu.available() == ("portable",) or forms(program) != found

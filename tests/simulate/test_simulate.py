@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mfsim.parity.reference import run_reference
 
-from mfsim.builder import ProgramBuilder
 from mfsim.errors import DataError, UnsupportedOpError
-from mfsim.formats import Format, Scale
-from mfsim.reference import run_reference
+from mfsim.ir.builder import ProgramBuilder
+from mfsim.ir.formats import Format, Scale
 from mfsim.simulate import Simulator, quantize_input, simulate
 from mfsim.simulate.executor import MOST_SIZES
-from mfsim.simulate.plan import Plan
+from mfsim.simulate.planner import Plan
 from tests.bits import assert_bit_equal
 from tests.programs import random_codes, random_program, with_all_outputs
 
@@ -193,7 +193,7 @@ def test_error_in_progress_stops_the_run(threads, monkeypatch):
         runs.append(len(inputs[0]))
         time.sleep(0.01)
 
-    monkeypatch.setattr("mfsim.kernels.neg.run", slow)
+    monkeypatch.setattr("mfsim.ops.elementwise.kernels.run", slow)
 
     def progress(samples, total):
         done.append(samples)
@@ -251,7 +251,7 @@ def test_plain_kernels_are_taken_where_they_are_asked_for():
     forms = {
         kernels: [step.run.__module__ for step in Plan(transformed, kernels).steps] for kernels in ("plain", "fast")
     }
-    assert forms == {"plain": ["mfsim.kernels.wht", "mfsim.kernels.flatten"], "fast": ["mfsim.kernels.fast_wht"]}
+    assert forms == {"plain": ["mfsim.ops.wht.kernels", "mfsim.ops.layout.kernels"], "fast": ["mfsim.ops.wht.fast"]}
     program = small().finish(["x"])
     with pytest.raises(DataError) as error:
         simulate(program, np.zeros((1, 2, 3), np.int64), kernels="quick")
@@ -328,7 +328,7 @@ def test_what_ends_a_helper_ends_the_run(monkeypatch):
             raise Stop
         time.sleep(0.02)
 
-    monkeypatch.setattr("mfsim.kernels.neg.run", failing)
+    monkeypatch.setattr("mfsim.ops.elementwise.kernels.run", failing)
     with pytest.raises(Stop):
         simulate(program, np.zeros((40, 2, 3), np.int64), batch_size=1, threads=2, kernels="plain")
 
@@ -371,7 +371,7 @@ def test_calls_of_a_few_sizes_are_kept():
 
 
 def test_a_thread_has_its_own_buffers_again_after_a_run():
-    from mfsim.kernels.int8_product import scratch
+    from mfsim.kernels.scratch import scratch
 
     builder = ProgramBuilder()
     x = builder.input("x", (4, 6), Format(8))

@@ -6,14 +6,14 @@ import shutil
 
 import pytest
 
-from mfsim.run import RunFolder
+from mfsim.workflow.run_folder import RunFolder
 
 
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory):
     """Return a run folder with float.onnx and model.onnx; tests must not change it."""
-    from mfsim.pipeline import export_step, quantize_step, train_step
-    from mfsim.settings import Settings
+    from mfsim.workflow.settings import Settings
+    from mfsim.workflow.steps import export_step, quantize_step, train_step
 
     run = RunFolder.create(tmp_path_factory.mktemp("sweep") / "small")
     settings = Settings(epochs=3, quantized_epochs=0)
@@ -32,6 +32,6 @@ def run(exported, tmp_path):
 @pytest.fixture(scope="session")
 def images(exported):
     """Return the first images of the test set."""
-    from mfsim.images import load_data
+    from mfsim.workflow.images import load_data
 
     return load_data(exported).test.first(60)

@@ -50,7 +50,7 @@ def test_images_labels_shape_and_number_are_in_the_digest_of_the_data(other):
 
 def test_code_of_the_kernels_and_of_the_compiler_is_in_the_key(monkeypatch, tmp_path):
     root = tmp_path / "mfsim"
-    for name in ("kernels/wht.py", "compiler/rules/wht.py", "nn/norms.py", "cli/app.py", "program.py"):
+    for name in ("kernels/wht.py", "ops/wht/lowering.py", "nn/norms.py", "cli/app.py", "ir/program.py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("1")
     monkeypatch.setattr(keys.mfsim, "__file__", str(root / "__init__.py"))
@@ -58,7 +58,7 @@ def test_code_of_the_kernels_and_of_the_compiler_is_in_the_key(monkeypatch, tmp_
     before = digest()
     (root / "cli/app.py").write_text("2")
     assert digest() == before
-    for name in ("kernels/wht.py", "compiler/rules/wht.py", "nn/norms.py", "program.py"):
+    for name in ("kernels/wht.py", "ops/wht/lowering.py", "nn/norms.py", "ir/program.py"):
         (root / name).write_text("2")
         assert digest() != before
         before = digest()

@@ -13,13 +13,13 @@ import torch
 from mfsim.analysis import count, energy
 from mfsim.compiler import compile_model
 from mfsim.errors import ModelError, SweepError
+from mfsim.export.edit import open_model
 from mfsim.export.exporter import export_quantized
-from mfsim.export.opened import open_model
-from mfsim.pipeline import load_quantized
 from mfsim.simulate import accuracy
 from mfsim.sweep import parse_axes, read_sweeps, sweep, write_sweep
 from mfsim.sweep.run import default_name
 from mfsim.sweep.store import SweepFolder
+from mfsim.workflow.steps import load_quantized
 
 
 def stamps(folder):

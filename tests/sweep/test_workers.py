@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from mfsim.errors import SweepError
-from mfsim.export.opened import open_model
+from mfsim.export.edit import open_model
 from mfsim.quant.recipe import Recipe
 from mfsim.sweep.measure import Samples
 from mfsim.sweep.store import SweepFolder

@@ -16,13 +16,11 @@ from typing import Any
 
 from mfsim.errors import FormatError, ShapeError, UnsupportedOpError, did_you_mean
 from mfsim.nn import functional
-from mfsim.nn.affine import ALPHAS
-from mfsim.nn.dct import FORMS as DCT_FORMS
-from mfsim.nn.dft_magnitude import FORMS as DFT_FORMS
 from mfsim.nn.filterbank import FORMS as FILTERBANK_FORMS
+from mfsim.nn.fourier import DCT_FORMS, DFT_FORMS
+from mfsim.nn.gains import ALPHAS
 from mfsim.nn.projections import KINDS
-from mfsim.nn.softmax import FORMS as SOFTMAX_FORMS
-from mfsim.nn.tanh_l1 import FORMS as TANH_L1_FORMS
+from mfsim.nn.softmax import SOFTMAX_FORMS, TANH_L1_FORMS
 from mfsim.nn.wht import SIZES
 from mfsim.ops.products import FORMS
 

@@ -21,8 +21,8 @@ import torch
 from torch import nn
 
 from mfsim.nn.attention.unit import Attention
+from mfsim.nn.matrices import TriangularLinear
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d
-from mfsim.nn.triangular_linear import TriangularLinear
 
 _ROWS_SUM_TO_ONE = ("division", "reciprocal", "log")
 """Forms of softmax whose float function is the softmax."""

@@ -5,17 +5,14 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from mfsim.nn.affine import Affine
 from mfsim.nn.attention.config import AttentionConfig
-from mfsim.nn.dct import DCT
-from mfsim.nn.dft_magnitude import DFTMagnitude
 from mfsim.nn.filterbank import Filterbank
-from mfsim.nn.gram import Gram
-from mfsim.nn.mat_mul import MatMul, MFMatMul
+from mfsim.nn.fourier import DCT, DFTMagnitude
+from mfsim.nn.gains import Affine
+from mfsim.nn.matrices import Gram, MatMul, MFMatMul
 from mfsim.nn.projections import make_conv2d, make_linear
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
-from mfsim.nn.softmax import Softmax
-from mfsim.nn.tanh_l1 import TanhL1
+from mfsim.nn.softmax import Softmax, TanhL1
 from mfsim.nn.wht import WHT, next_power_of_two
 
 REMAP_NOISE = 0.02

@@ -17,11 +17,10 @@ from mfsim.errors import ShapeError, UnsupportedOpError
 from mfsim.nn.attention import parts
 from mfsim.nn.attention.config import PROJECTIONS, AttentionConfig
 from mfsim.nn.attention.fitting import check_grid, check_width
-from mfsim.nn.cached_rows import CachedRows
 from mfsim.nn.filterbank import Filterbank
-from mfsim.nn.mf_mul import MFMul
-from mfsim.nn.rope import Rope
-from mfsim.nn.triangular_linear import TriangularLinear
+from mfsim.nn.matrices import TriangularLinear
+from mfsim.nn.mf import MFMul
+from mfsim.nn.tokens import CachedRows, Rope
 
 
 def through(module: nn.Module | None, x: torch.Tensor) -> torch.Tensor:

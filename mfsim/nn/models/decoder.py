@@ -15,11 +15,11 @@ import torch
 from torch import nn
 
 from mfsim.errors import ModelError, ShapeError
-from mfsim.nn.add import Add
 from mfsim.nn.attention import Attention, AttentionConfig
 from mfsim.nn.attention.cache import AttentionCache, decode, prefill
 from mfsim.nn.attention.config import OUTPUTS
 from mfsim.nn.attention.unit import through
+from mfsim.nn.elementwise import Add
 from mfsim.nn.models.layers import Block, check_choice, make_mlp, make_norm
 from mfsim.nn.models.vit import with_heads
 

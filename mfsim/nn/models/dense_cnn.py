@@ -7,7 +7,7 @@ from collections import OrderedDict
 from torch import nn
 
 from mfsim.nn.models.planes import first_padding
-from mfsim.nn.sum_pool2d import AvgPool2d, GlobalAvgPool2d
+from mfsim.nn.pool import AvgPool2d, GlobalAvgPool2d
 
 
 def build(input_shape: tuple[int, int, int], classes: int, *, width: int = 16) -> nn.Module:

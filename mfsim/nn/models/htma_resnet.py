@@ -15,13 +15,12 @@ from torch import nn
 from torch.nn import functional as F
 
 from mfsim.errors import ShapeError
-from mfsim.nn.add import Add
-from mfsim.nn.mf_conv2d import MFConv2d
-from mfsim.nn.mf_matmul import MFLinear
+from mfsim.nn.elementwise import Add
+from mfsim.nn.mf import MFConv2d, MFLinear
 from mfsim.nn.models.planes import first_padding
+from mfsim.nn.pool import GlobalAvgPool2d
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
-from mfsim.nn.sum_pool2d import GlobalAvgPool2d
-from mfsim.nn.wht_layer import WHTLayer
+from mfsim.nn.wht import WHTLayer
 
 
 class HTMABlock(nn.Module):

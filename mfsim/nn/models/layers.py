@@ -9,14 +9,13 @@ import torch
 from torch import nn
 
 from mfsim.errors import FormatError, did_you_mean
-from mfsim.nn.add import Add
 from mfsim.nn.attention import Attention
 from mfsim.nn.attention.unit import through
-from mfsim.nn.mul import Mul
+from mfsim.nn.elementwise import Add, Mul
 from mfsim.nn.norms import LayerNorm, RMSNorm, ShiftNorm
 from mfsim.nn.projections import KINDS, make_linear
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d
-from mfsim.nn.wht_layer import WHTLayer
+from mfsim.nn.wht import WHTLayer
 
 _ROW_NORMS: dict[str, Callable[[int, float], nn.Module]] = {
     "layer": lambda width, eps: LayerNorm(width, eps),

@@ -6,11 +6,10 @@ from collections import OrderedDict
 
 from torch import nn
 
-from mfsim.nn.mf_conv2d import MFConv2d
-from mfsim.nn.mf_matmul import MFLinear
+from mfsim.nn.mf import MFConv2d, MFLinear
 from mfsim.nn.models.planes import first_padding
+from mfsim.nn.pool import AvgPool2d, GlobalAvgPool2d
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
-from mfsim.nn.sum_pool2d import AvgPool2d, GlobalAvgPool2d
 
 
 def build(input_shape: tuple[int, int, int], classes: int, *, width: int = 16, form: str = "ef") -> nn.Module:

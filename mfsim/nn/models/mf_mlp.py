@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 from torch import nn
 
-from mfsim.nn.mf_matmul import MFLinear
+from mfsim.nn.mf import MFLinear
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d
 
 

@@ -20,10 +20,10 @@ from mfsim.errors import ModelError, ShapeError
 from mfsim.nn.attention import Attention, AttentionConfig, attention_config
 from mfsim.nn.attention.unit import through
 from mfsim.nn.models.layers import Block, check_choice, make_mlp, make_norm
+from mfsim.nn.pool import GlobalAvgPool2d
 from mfsim.nn.projections import KINDS, make_conv2d, make_linear
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
-from mfsim.nn.sum_pool2d import GlobalAvgPool2d
-from mfsim.nn.token_embedding import TokenEmbedding
+from mfsim.nn.tokens import TokenEmbedding
 from mfsim.nn.wht import next_power_of_two
 
 

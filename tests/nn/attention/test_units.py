@@ -11,7 +11,7 @@ import torch
 from mfsim.errors import UnsupportedOpError
 from mfsim.nn import functional
 from mfsim.nn.attention import PRESETS, Attention
-from mfsim.nn.power_weights import power_of_two
+from mfsim.ops.power_of_two.torch import power_of_two
 from tests.nn.attention import naive
 
 # Sums of at most 100 terms of size 1 in float64, in another order than numpy's.

@@ -1,8 +1,0 @@
-"""LayerNorm: the norm of each row in int64. Definition: mfsim/ops/layer_norm.py.
-
-`eps`, `guard` = 2**G are int64; X lies on x_scale, gamma on gamma_scale, beta on y_scale.
-"""
-
-from mfsim.export.functions.norms import root_norm
-
-BODY = root_norm("LayerNorm", centred=True, reciprocal=False)

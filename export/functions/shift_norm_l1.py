@@ -1,8 +1,0 @@
-"""ShiftNormL1: centred rows over a power of two that the sum of magnitudes selects. Definition: mfsim/ops/shift_norm_l1.py.
-
-`gamma_pow` = 2**(g + 8) and `thresholds` are int64; X lies on x_scale, beta on y_scale.
-"""
-
-from mfsim.export.functions.norms import shift_norm
-
-BODY = shift_norm("ShiftNormL1", "l1")

@@ -1,0 +1,1 @@
+"""ONNX files as the compiler sees them: read, checked, brought into one form."""

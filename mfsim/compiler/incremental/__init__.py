@@ -1,0 +1,1 @@
+"""Compile a model again after a change, and only what the change reaches."""

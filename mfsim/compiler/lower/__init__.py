@@ -1,0 +1,1 @@
+"""From nodes of a file to nodes of an integer program."""

@@ -1,0 +1,1 @@
+"""Exact integer matrix products on the best instructions of the processor."""

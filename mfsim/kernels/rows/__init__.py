@@ -1,0 +1,1 @@
+"""Rows of codes in the words that they are stored in: read, rounded, divided, written."""

@@ -1,0 +1,1 @@
+"""Machine vectors of integers, written as LLVM vector instructions."""

@@ -1,0 +1,185 @@
+"""Normalisers, norms and fixed-point transforms counted from shapes: as the integer op of rows of 8-bit codes in their place.
+
+How often an integer form adds, compares and looks up does not depend on the values, but some of its
+words and table sizes do; here they are those of 8-bit codes on 2**-6, whose tables need no clamped index.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mfsim import ops
+from mfsim.ir.formats import Format, Scale
+from mfsim.ir.program import Node, Tensor, Value
+from mfsim.ops.fourier import dct_tables, dft_tables
+from mfsim.ops.fourier import filterbank_tables as filterbanks
+from mfsim.ops.norm import tables as norms
+from mfsim.ops.op import Row, activation, constant
+from mfsim.ops.softmax.tables import (
+    LOG_TABLE_BITS,
+    default_fine_bits,
+    default_fraction,
+    exp_table,
+    log_tables,
+    reciprocal_bits,
+    softmax_shift_thresholds,
+    softmax_table_bits,
+    tanh_l1_shift_thresholds,
+    tanh_l1_table_bits,
+    tanh_table,
+)
+
+WORD, EXPONENT = Format(8), -6
+
+EPS = 1e-5
+
+
+def _rows(op: str, inputs: Sequence[Tensor], attributes: Mapping[str, Value], bits: int) -> tuple[Row, ...]:
+    found = ops.get(op)
+    complete = found.derived(inputs, attributes)
+    inference = found.infer(inputs, complete)
+    counted = found.count(Node("", op, (), (), complete, inference.words), list(inputs), list(inference.outputs))
+    return tuple(replace(row, widths=(bits,) * len(row.widths)) for row in counted)
+
+
+def _constant(name: str, codes: Sequence[int]) -> Tensor:
+    return constant(name, np.array(codes, dtype=np.int64))
+
+
+def _mask(causal: bool, length: int) -> list[Tensor]:
+    if not causal:
+        return []
+    return [constant("mask", np.tril(np.ones((length, length), dtype=np.int64)), Format(1, False))]
+
+
+@functools.lru_cache(maxsize=32)
+def softmax_rows(shape: tuple[int, ...], bits: int, form: str = "division", causal: bool = False) -> tuple[Row, ...]:
+    """Return the rows of a softmax over the last axis of `shape`, in a form of `mfsim.nn.Softmax`."""
+    length = shape[-1]
+    fraction, x = default_fraction(length), activation("x", shape, WORD, Scale.of(EXPONENT))
+    table_bits = softmax_table_bits(fraction, length)
+    inputs, attributes = [x], {"fraction": fraction}
+    if form == "log":
+        tables = log_tables(EXPONENT, length, fraction)
+        table_bits = LOG_TABLE_BITS
+        attributes["fine_bits"] = default_fine_bits(fraction, EXPONENT)
+        names = ("thresholds", "lnk_table", "lnm_table", "out_table")
+        others = [_constant(name, getattr(tables, name)) for name in names]
+    elif form == "shift":
+        others = [_constant("thresholds", softmax_shift_thresholds(table_bits, length))]
+    else:
+        others = []
+        if form == "reciprocal":
+            attributes["reciprocal"] = reciprocal_bits(fraction, table_bits)
+    inputs += [_constant("exp_table", exp_table(EXPONENT, WORD.bits, table_bits)), *others]
+    name = {"division": "softmax", "reciprocal": "softmax_recip"}.get(form, f"softmax_{form}")
+    return _rows(name, [*inputs, *_mask(causal, length)], attributes, bits)
+
+
+@functools.lru_cache(maxsize=32)
+def tanh_l1_rows(shape: tuple[int, ...], bits: int, form: str = "division", causal: bool = False) -> tuple[Row, ...]:
+    """Return the rows of a tanh-l1 over the last axis of `shape`, in a form of `mfsim.nn.TanhL1`."""
+    length = shape[-1]
+    fraction = default_fraction(length)
+    table_bits = tanh_l1_table_bits(fraction)
+    inputs = [
+        activation("x", shape, WORD, Scale.of(EXPONENT)),
+        _constant("tanh_table", tanh_table(EXPONENT, WORD.bits, table_bits)),
+    ]
+    if form == "shift":
+        inputs.append(_constant("thresholds", tanh_l1_shift_thresholds(table_bits, length)))
+    name = "tanh_l1_shift" if form == "shift" else "tanh_l1"
+    return _rows(name, [*inputs, *_mask(causal, length)], {"fraction": fraction, "eps": 1}, bits)
+
+
+@functools.lru_cache(maxsize=32)
+def norm_rows(shape: tuple[int, ...], bits: int, centred: bool, form: str = "division") -> tuple[Row, ...]:
+    """Return the rows of LayerNorm (`centred`) or RMSNorm over the last axis of `shape`, with gamma and beta."""
+    width, fraction = shape[-1], 5
+    guard = norms.guard_bits(fraction, WORD, width, EXPONENT, EPS)
+    inputs = [
+        activation("x", shape, WORD, Scale.of(EXPONENT)),
+        constant("gamma", np.full(width, 64), Format(8), Scale.of(-6)),
+    ]
+    if centred:
+        inputs.append(constant("beta", np.zeros(width, dtype=np.int64), Format(8), Scale.of(-fraction)))
+    attributes: dict[str, Value] = {
+        "fraction": fraction,
+        "guard": guard,
+        "eps": norms.eps_code(EPS, width, EXPONENT, guard),
+    }
+    if form == "reciprocal":
+        attributes["reciprocal"] = norms.reciprocal_bits(fraction, WORD, width, guard, 1)
+    name = ("layer_norm" if centred else "rms_norm") + ("_recip" if form == "reciprocal" else "")
+    return _rows(name, inputs, attributes, bits)
+
+
+@functools.lru_cache(maxsize=32)
+def shift_norm_rows(shape: tuple[int, ...], bits: int, kind: str) -> tuple[Row, ...]:
+    """Return the rows of a `mfsim.nn.ShiftNorm` over the last axis of `shape`."""
+    width, fraction = shape[-1], 5
+    inputs = [
+        activation("x", shape, WORD, Scale.of(EXPONENT)),
+        _constant("thresholds", norms.shift_thresholds(kind, WORD, width)),
+        constant("beta", np.zeros(width, dtype=np.int64), Format(8), Scale.of(-fraction)),
+    ]
+    return _rows(f"shift_norm_{kind}", inputs, {"fraction": fraction, "exponents": (0,) * width}, bits)
+
+
+@functools.lru_cache(maxsize=32)
+def magnitude_rows(shape: tuple[int, ...], bits: int, form: str = "root") -> tuple[Row, ...]:
+    """Return the rows of Fourier magnitudes over the last axis of `shape`, in a form of `mfsim.nn.DFTMagnitude`.
+
+    Its length must be a power of two of at least 4.
+    """
+    length, fraction = shape[-1], 5
+    x = activation("x", shape, WORD, Scale.of(EXPONENT))
+    error = dft_tables.result_error if form == "root" else dft_tables.estimate_error
+    guard, places = dft_tables.defaults(length, x.range.bound, fraction, EXPONENT, error)
+    table = constant("cosines", np.array(dft_tables.cosines(length, places)), scale=Scale.of(-places))
+    attributes: dict[str, Value] = {"fraction": fraction, "guard": guard}
+    if form == "root":
+        return _rows("dft_magnitude", [x, table], attributes, bits)
+    attributes["products"] = "shift" if form == "csd" else "mul"
+    return _rows("dft_alpha_beta", [x, table], attributes, bits)
+
+
+@functools.lru_cache(maxsize=32)
+def cosine_rows(shape: tuple[int, ...], bits: int, form: str) -> tuple[Row, ...]:
+    """Return the rows of a fast cosine transform over the last axis of `shape`, in the form fast or csd of `mfsim.nn.DCT`."""
+    length, fraction = shape[-1], 5
+    x = activation("x", shape, WORD, Scale.of(EXPONENT))
+    guard, places = dct_tables.defaults(length, x.range.bound, fraction, EXPONENT)
+    table = constant("multipliers", np.array(dct_tables.multipliers(length, places)), scale=Scale.of(-places))
+    products = "shift" if form == "csd" else "mul"
+    return _rows("dct", [x, table], {"fraction": fraction, "guard": guard, "products": products}, bits)
+
+
+@functools.lru_cache(maxsize=32)
+def filterbank_rows(
+    shape: tuple[int, int, int], bits: int, grid: int, form: str, gains: tuple[int, ...]
+) -> tuple[Row, ...]:
+    """Return the rows of a filterbank of [heads, tokens, features] in the form fft or csd of `mfsim.nn.Filterbank`.
+
+    `gains` are those of one head, even codes on 2**-9; their signed digits decide what the form csd adds.
+    """
+    heads, tokens, _ = shape
+    x, fraction = activation("x", shape, WORD, Scale.of(EXPONENT)), 5
+    codes = np.array(gains * heads).reshape(heads, grid, grid)
+    guard, places = filterbanks.defaults(grid, x.range.bound, max(gains) * 2.0**-9, WORD.bits, fraction, EXPONENT)
+    inputs = [
+        x,
+        constant("cosines", np.array(dft_tables.cosines(grid, places)), scale=Scale.of(-places)),
+        constant("gains", codes, scale=Scale.of(-9)),
+    ]
+    attributes: dict[str, Value] = {
+        "fraction": fraction,
+        "guard": guard,
+        "passing": tokens - grid * grid,
+        "products": "shift" if form == "csd" else "mul",
+    }
+    return _rows("filterbank", inputs, attributes, bits)

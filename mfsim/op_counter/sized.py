@@ -1,0 +1,90 @@
+"""Tensors that have a shape and a word but no codes, and rows of single primitives: what counts a network that was never built."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from mfsim import ops
+from mfsim.ir.formats import Format, Range, Scale
+from mfsim.ir.program import Node, Tensor, Value
+from mfsim.ops.op import Row
+
+# Tensors that have a shape and a word but no codes, so that `Op.count` counts what was never built.
+#
+# The count of an op reads shapes, words, scales and whether an operand is constant, never the codes. A
+# `Sized` gives it these for a tensor of torch: its word is as wide as the element type, and so is every
+# word inside the op, because a float stays as wide as it is, whatever is added to it.
+
+WORDS = (
+    *("acc", "acc_x", "acc_w", "product", "shifted"),
+    *("magnitude", "magnitude_x", "magnitude_w", "difference", "distance", "least"),
+)
+"""Inner words that the counts of ops ask for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sized(Tensor):
+    """A tensor whose codes are not there; `constant` says whether they would be known before the network runs."""
+
+    constant: bool = False
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the codes are known before the network runs."""
+        return self.constant
+
+
+def sized(shape: Sequence[int], bits: int, constant: bool = False) -> Sized:
+    """Return a tensor of words of `bits` bits; `shape` has a batch axis unless the tensor is `constant`."""
+    return Sized("", tuple(int(n) for n in shape), Format(bits), Scale(), Range.of(0, 0), None, constant)
+
+
+def count_op(
+    op: str,
+    inputs: Sequence[Sized],
+    output: Sequence[int],
+    attributes: Mapping[str, Value] | None = None,
+) -> list[Row]:
+    """Return the rows of one execution of `op` of the integer program, for layer and node "".
+
+    Parameters
+    ----------
+    op : name in `mfsim.ops.REGISTRY`.
+    inputs : activations with a batch axis of 1, and constants without.
+    output : shape of the result, with the batch axis.
+    attributes : those that are neither a default nor derived.
+    """
+    found, bits = ops.get(op), inputs[0].format.bits
+    complete = found.derived(inputs, attributes or {})
+    node = Node("", op, (), (), complete, dict.fromkeys(WORDS, Format(bits)))
+    rows = found.count(node, list(inputs), [sized(output, bits)])
+    return [replace(row, widths=(bits,) * len(row.widths)) for row in rows]
+
+
+# Rows of single primitives, as the rules of `mfsim/shapes` make them.
+
+
+def bits_of(x: Any) -> int:
+    """Return the width of a tensor's element type; bool is 1 bit."""
+    if not isinstance(x, torch.Tensor) or x.dtype == torch.bool:
+        return 1
+    return x.element_size() * 8
+
+
+def row(primitive: str, bits: int, count: int, by: str = "", operands: int = 2) -> Row:
+    """Return `count` executions of a primitive on words of `bits` bits."""
+    return Row("", "", "", primitive, (bits,) * operands, count, by)
+
+
+def factor_rows(value: float, bits: int, count: int) -> list[Row]:
+    """Return the rows of multiplying `count` values by a number."""
+    if abs(value) == 1:
+        return []
+    if value and math.isfinite(value) and abs(math.frexp(value)[0]) == 0.5:
+        return [row("shift", bits, count, operands=1)]
+    return [row("mul", bits, count, "fixed")]

@@ -1,0 +1,1 @@
+"""Dense products, the baseline that multiplies: matrix product, convolution, Gram matrix."""

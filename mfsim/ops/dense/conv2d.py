@@ -1,0 +1,44 @@
+"""conv2d: two-dimensional convolution with multiplications, the baseline of `mf_conv2d`.
+
+    y[o, r, s] = sum_{c, i, j} x[c, r*stride + i*dilation - pad, ...] * w[o, c, i, j] + bias[o]
+
+The result and the bias lie on the grid scale(x) * scale(w[o]). Padding is code 0, and its products
+are executed like all others.
+"""
+
+from __future__ import annotations
+
+from mfsim.ops.op import Op, size
+from mfsim.ops.products import dense_count, dense_inference, unpacked
+from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, window_sums, window_terms
+
+
+def infer(tensors, attributes):
+    x, w, bias = unpacked(tensors)
+    return dense_inference(x, w, bias, window_sums("conv2d", x, w, attributes))
+
+
+def reference(inputs, attributes):
+    x, w, *bias = inputs
+    total = bias[0][:, None, None] if bias else 0
+    for a, b in window_terms(x, w, attributes):
+        total = total + a * b
+    return [total]
+
+
+def count(node, inputs, outputs):
+    _, channels, rows, columns = inputs[1].shape
+    return dense_count(node, inputs, outputs, size(outputs[0].shape) * channels * rows * columns)
+
+
+OP = Op(
+    name="conv2d",
+    summary="two-dimensional convolution with multiplications (baseline)",
+    attributes=CONVOLUTION_ATTRIBUTES,
+    inputs=("x", "w", "bias?"),
+    primitives=frozenset({"mul", "addsub"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+)

@@ -1,0 +1,22 @@
+"""`QuantGram`: products of rows of codes with each other."""
+
+from __future__ import annotations
+
+import torch
+
+from mfsim.nn.matrices import Gram
+from mfsim.quant.quantizers import ActivationQuant
+
+
+class QuantGram(Gram):
+    """`Gram` on codes: one quantizer for both operands."""
+
+    def __init__(self, layer: Gram, bits: int, signed: bool) -> None:
+        super().__init__()
+        self.input_quant = ActivationQuant(bits, signed)
+
+    def forward(self, a: torch.Tensor, b: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the products of the quantized rows."""
+        same = b is None or b is a
+        a = self.input_quant(a)
+        return super().forward(a, None if same else self.input_quant(b))

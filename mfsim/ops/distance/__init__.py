@@ -1,0 +1,1 @@
+"""Products on one grid: AdderNet distances and signed minima."""

@@ -1,0 +1,48 @@
+"""adder_conv2d: two-dimensional convolution with negated distances in place of products (AdderNet).
+
+    y[o, r, s] = -sum_{c, i, j} |x[c, r*stride + i*dilation - pad, ...] - w[o, c, i, j]| + bias[o]
+
+The window is not mirrored. Padding is code 0 before the operator: a tap on it gives -|w|, so padding is
+not neutral here. Grids, ranges and sources: `mfsim/ops/distance/definition.py`. An output costs what one of
+`adder_matmul` of length C / groups * rows * columns costs; x is aligned once for each code.
+"""
+
+from __future__ import annotations
+
+from mfsim.ops.distance.adder_matmul import ADDER
+from mfsim.ops.distance.definition import ALIGNED_ATTRIBUTES, aligned_count, aligned_inference, aligned_term, derive_for
+from mfsim.ops.op import Op
+from mfsim.ops.products import unpacked
+from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, window_sums, window_terms
+
+
+def infer(tensors, attributes):
+    x, w, _ = unpacked(tensors)
+    return aligned_inference(ADDER, tensors, attributes, window_sums("adder_conv2d", x, w, attributes))
+
+
+def reference(inputs, attributes):
+    x, w, *bias = inputs
+    total = bias[0][:, None, None] if bias else 0
+    for a, b in window_terms(x, w, attributes):
+        total = total + aligned_term(ADDER, a, b, attributes)
+    return [total]
+
+
+def count(node, inputs, outputs):
+    _, channels, rows, columns = inputs[1].shape
+    return aligned_count(ADDER, node, inputs, outputs, channels * rows * columns)
+
+
+OP = Op(
+    name="adder_conv2d",
+    summary="two-dimensional convolution with -|x - w| as multiplication (AdderNet)",
+    attributes=(*ALIGNED_ATTRIBUTES, *CONVOLUTION_ATTRIBUTES),
+    inputs=("x", "w", "bias?"),
+    primitives=frozenset({"addsub", "abs", "neg", "shift"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+    derive=derive_for("adder_conv2d"),
+)

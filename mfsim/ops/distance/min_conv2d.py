@@ -1,0 +1,48 @@
+"""min_conv2d: two-dimensional convolution with the signed minimum of magnitudes in place of products.
+
+    y[o, r, s] = sum_{c, i, j} sign(x w) min(|x|, |w|) + bias[o],   x = x[c, r*stride + i*dilation - pad, ...]
+
+The window is not mirrored; padding is code 0, whose terms are 0. Grids, ranges and sources:
+`mfsim/ops/distance/definition.py`. An output costs what one of `min_matmul` of length C / groups * rows * columns
+costs; x is aligned and its magnitude taken once for each code.
+"""
+
+from __future__ import annotations
+
+from mfsim.ops.distance.definition import ALIGNED_ATTRIBUTES, aligned_count, aligned_inference, aligned_term, derive_for
+from mfsim.ops.distance.min_matmul import MIN
+from mfsim.ops.op import Op
+from mfsim.ops.products import unpacked
+from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, window_sums, window_terms
+
+
+def infer(tensors, attributes):
+    x, w, _ = unpacked(tensors)
+    return aligned_inference(MIN, tensors, attributes, window_sums("min_conv2d", x, w, attributes))
+
+
+def reference(inputs, attributes):
+    x, w, *bias = inputs
+    total = bias[0][:, None, None] if bias else 0
+    for a, b in window_terms(x, w, attributes):
+        total = total + aligned_term(MIN, a, b, attributes)
+    return [total]
+
+
+def count(node, inputs, outputs):
+    _, channels, rows, columns = inputs[1].shape
+    return aligned_count(MIN, node, inputs, outputs, channels * rows * columns)
+
+
+OP = Op(
+    name="min_conv2d",
+    summary="two-dimensional convolution with sign(x w) min(|x|, |w|) as multiplication",
+    attributes=(*ALIGNED_ATTRIBUTES, *CONVOLUTION_ATTRIBUTES),
+    inputs=("x", "w", "bias?"),
+    primitives=frozenset({"addsub", "abs", "neg", "cmp", "select", "shift"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+    derive=derive_for("min_conv2d"),
+)

@@ -1,0 +1,1 @@
+"""Elementwise ops: magnitude, negation, sign, ReLU, clip, sums, products, soft threshold."""

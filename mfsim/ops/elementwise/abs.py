@@ -1,0 +1,39 @@
+"""abs: y = |x|. The magnitude of the least code needs one bit more: |-128| = 128 is an unsigned 8-bit code."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfsim.ops.op import Inference, Op, result, rows, size
+
+
+def magnitude(lo: int, hi: int) -> tuple[int, int]:
+    """Return the exact bounds of |x| for lo <= x <= hi."""
+    return (0 if lo <= 0 <= hi else min(abs(lo), abs(hi))), max(abs(lo), abs(hi))
+
+
+def infer(tensors, attributes):
+    (x,) = tensors
+    return Inference((result(x.shape, x.range.map(magnitude), x.scale, "abs"),), tight=True)
+
+
+def reference(inputs, attributes):
+    (x,) = inputs
+    return [np.where(x < 0, -x, x).astype(object)]
+
+
+def count(node, inputs, outputs):
+    return rows(node, ("abs", (inputs[0].format.bits,), size(inputs[0].shape)))
+
+
+OP = Op(
+    name="abs",
+    summary="magnitude",
+    attributes=(),
+    inputs=("x",),
+    primitives=frozenset({"abs"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+)

@@ -1,0 +1,1 @@
+"""Fixed-point cosine and Fourier transforms, and filterbanks made of them."""

@@ -1,0 +1,1 @@
+"""Layout ops: codes move, and nothing is computed."""

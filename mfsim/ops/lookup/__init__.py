@@ -1,0 +1,1 @@
+"""Lookups: a function of one code, and rows of a table."""

@@ -1,0 +1,1 @@
+"""Multiplication-free products: sign(x) |w| + sign(w) |x|."""

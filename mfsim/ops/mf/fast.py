@@ -1,0 +1,38 @@
+"""Fast kernels of the multiplication-free products."""
+
+from __future__ import annotations
+
+from mfsim.kernels.gemm import direct
+from mfsim.kernels.gemm.implicit import prepared as prepared_convolution
+from mfsim.kernels.gemm.matmul import prepared as prepared_matmul
+from mfsim.kernels.gemm.parts import mf_sums
+from mfsim.kernels.gemm.product import LAYOUTS
+
+# mf_matmul, fast form for words of 8 bits: an exact int8 product, with constant weights packed once.
+
+MF_MATMUL_ISAS = tuple(LAYOUTS)
+
+
+def prepare_mf_matmul(inputs, outputs, attributes, after=None):
+    """Return a `run`, or None if some word is wider than 8 bits; `after` is the `Fit` of the sums."""
+    x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
+    return prepared_matmul(inputs, y, lambda w, bias, probe, run: mf_sums(x, w, bias, y, attributes, run, probe), after)
+
+
+# mf_conv2d, fast form: windows as rows of an exact int8 product, with weights packed once, or line by line.
+
+MF_CONV2D_ISAS = tuple(LAYOUTS)
+
+SHIFTS = ("shift_x", "shift_w")
+
+
+def prepare_mf_conv2d(inputs, outputs, attributes, after=None):
+    """Return a `run` for these operands; with `after`, the `Fit` of the sums, None if there is no int8 product of them."""
+    x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
+
+    def sums_of(w, bias, part, run):
+        shifts = {name: attributes[name][part] if len(attributes[name]) > 1 else attributes[name] for name in SHIFTS}
+        return mf_sums(x, w, bias, y, attributes | shifts, run)
+
+    run = prepared_convolution(inputs, y, attributes, sums_of, after)
+    return run if run or after else direct.prepared(inputs, outputs, attributes, mf=True)

@@ -1,0 +1,48 @@
+"""mf_conv2d: two-dimensional convolution with the MF operator in place of the multiplication.
+
+    y[o, r, s] = sum_{c, i, j} term(x[c, r*stride + i*dilation - pad, ...], w[o, c, i, j]) + bias[o]
+
+The window is not mirrored (as in ONNX `Conv`). Terms, forms and grids: `mfsim/ops/products.py`.
+Padding is code 0 before the operator, and its terms are executed like all others, so every output
+costs what an output of `mf_matmul` of length C / groups * rows * columns costs. Signs and
+magnitudes of x are made once for each code of x, not for each tap; the sign of padding is wired.
+"""
+
+from __future__ import annotations
+
+from mfsim.ops.op import Op
+from mfsim.ops.products import MF_ATTRIBUTES, derive, mf_count, mf_inference, mf_terms, shift_gains, unpacked
+from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, window_sums, window_terms
+
+
+def infer(tensors, attributes):
+    x, w, bias = unpacked(tensors)
+    return mf_inference(x, w, bias, attributes, window_sums("mf_conv2d", x, w, attributes))
+
+
+def reference(inputs, attributes):
+    x, w, *bias = inputs
+    gains = [gain[:, None, None] for gain in shift_gains(attributes)]
+    total = bias[0][:, None, None] if bias else 0
+    for a, b in window_terms(x, w, attributes):
+        total = total + mf_terms(a, b, attributes, gains)
+    return [total]
+
+
+def count(node, inputs, outputs):
+    _, channels, rows, columns = inputs[1].shape
+    return mf_count(node, inputs, outputs, channels * rows * columns, 1)
+
+
+OP = Op(
+    name="mf_conv2d",
+    summary="two-dimensional convolution with the MF operator",
+    attributes=(*MF_ATTRIBUTES, *CONVOLUTION_ATTRIBUTES),
+    inputs=("x", "w", "bias?"),
+    primitives=frozenset({"addsub", "neg", "abs", "sign", "shift"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+    derive=derive,
+)

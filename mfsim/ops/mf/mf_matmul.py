@@ -1,0 +1,46 @@
+"""mf_matmul: matrix product with the MF operator in place of the multiplication.
+
+    y[..., o] = sum_k term(x[..., k], w[k, o]) + bias[o]
+
+Weights are a constant [K, O], or a second activation [batch, ..., K, O] (no bias then). Terms, forms
+and grids: `mfsim/ops/products.py`. With a bias an output on split grids takes 2K additions, 1
+negation and 1 shift; without, 2K - 1, 2 and 1.
+"""
+
+from __future__ import annotations
+
+from mfsim.ops.matrices import matrix_sums, matrix_terms
+from mfsim.ops.op import Op
+from mfsim.ops.products import MF_ATTRIBUTES, derive, mf_count, mf_inference, mf_terms, shift_gains, unpacked
+
+
+def infer(tensors, attributes):
+    x, w, bias = unpacked(tensors)
+    return mf_inference(x, w, bias, attributes, matrix_sums("mf_matmul", x, w))
+
+
+def reference(inputs, attributes):
+    x, w, *bias = inputs
+    gains = shift_gains(attributes)
+    total = bias[0] if bias else 0
+    for a, b in matrix_terms(x, w):
+        total = total + mf_terms(a, b, attributes, gains)
+    return [total]
+
+
+def count(node, inputs, outputs):
+    return mf_count(node, inputs, outputs, inputs[0].shape[-1], len(outputs[0].shape) - 1)
+
+
+OP = Op(
+    name="mf_matmul",
+    summary="matrix product with the MF operator",
+    attributes=MF_ATTRIBUTES,
+    inputs=("x", "w", "bias?"),
+    primitives=frozenset({"addsub", "neg", "abs", "sign", "shift"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+    derive=derive,
+)

@@ -1,0 +1,48 @@
+"""mf_mul: element-wise product with the MF operator.
+
+    y = term(x, w)
+
+w is a second activation of x's shape, or a constant that broadcasts against one sample of x. Terms,
+forms and grids: `mfsim/ops/products.py`. An element on split grids takes 1 addition and 2 negations,
+and 1 shift where the scales differ; on one grid 1 addition and 1 negation.
+"""
+
+from __future__ import annotations
+
+from mfsim.ops.bounds import mf_bounds
+from mfsim.ops.broadcast_products import check_operands, element_operands, element_range, range_axis
+from mfsim.ops.op import Inference, Op, result
+from mfsim.ops.products import MF_ATTRIBUTES, derive, joined_scale, mf_count, mf_terms, mf_words, shift_gains
+
+
+def infer(tensors, attributes):
+    x, w = tensors
+    check_operands(x, w)
+    scale = joined_scale(x.scale, w.scale, attributes, len(x.shape) - 1)
+    operands, shape = element_operands(x, w)
+    parts = mf_bounds(operands, attributes)
+    range_ = element_range(parts[2].lo, parts[2].hi, shape, range_axis(x, w))
+    words = mf_words(parts, None, attributes)
+    return Inference((result(x.shape, range_, scale, "the result of mf_mul"),), words, tight=True)
+
+
+def reference(inputs, attributes):
+    x, w = inputs
+    return [mf_terms(x, w, attributes, shift_gains(attributes))]
+
+
+def count(node, inputs, outputs):
+    return mf_count(node, inputs, outputs, 1, len(outputs[0].shape) - 1)
+
+
+OP = Op(
+    name="mf_mul",
+    summary="element-wise product with the MF operator",
+    attributes=MF_ATTRIBUTES,
+    inputs=("x", "w"),
+    primitives=frozenset({"addsub", "neg", "abs", "sign", "shift"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+    derive=derive,
+)

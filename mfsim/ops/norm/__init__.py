@@ -1,0 +1,1 @@
+"""Norms of rows: LayerNorm, RMSNorm, and norms by a power of two."""

@@ -1,0 +1,30 @@
+"""rms_norm: RMSNorm of each row, a division for each code; no mean or variance is rounded.
+
+    c_i = N q_i,   V = N sum q**2,   D = max(1, isqrt(V 4**G + eps))
+    y_i = round(c_i g_i 2**f / D)
+
+gamma = g 2**-fg, f = F + G - fg; `round` is to the nearest, halves away from 0. A row of zeros gives zeros.
+With G = F + 2 it is at most 1/2 + gamma / 4 LSB from the float function before saturation, for
+every row (0.51 LSB measured on normal rows); mfsim/ops/norm/root_norms.py says why.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mfsim.ops.norm import root_norms
+from mfsim.ops.op import Op
+
+OP = Op(
+    name="rms_norm",
+    summary="RMSNorm over the last axis, a division for each code",
+    attributes=root_norms.ATTRIBUTES,
+    inputs=("x", "gamma"),
+    primitives=root_norms.PRIMITIVES,
+    infer=partial(root_norms.infer, "rms_norm", False),
+    reference=partial(root_norms.reference, False),
+    count=root_norms.count,
+    derive=root_norms.derive,
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
+    integer_body=True,
+)

@@ -1,0 +1,1 @@
+"""Pools: the greatest code or the sum of each window."""

@@ -1,0 +1,61 @@
+"""max_pool2d: the greatest code of each window.
+
+    y[c, r, s] = max_{i, j} x[c, r*stride + i*dilation - pad, ...],   padding left out
+
+k codes in a window take k - 1 comparisons and k - 1 selections. Channels do not mix, so each may
+have its own scale.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mfsim.errors import FormatError
+from mfsim.ops.op import Inference, Op, result, rows
+from mfsim.ops.windows import DILATIONS, KERNEL, PADS, STRIDES, plane_shape, tap_planes, taps_inside
+
+BELOW = -(2**63)
+"""A number less than every code; it stands for padding in the definition."""
+
+
+def infer(tensors, attributes):
+    (x,) = tensors
+    plane = plane_shape("max_pool2d", x, attributes["kernel"], attributes)
+    taps_inside("max_pool2d", x, plane, attributes)
+    if x.scale.axis not in (None, 1):
+        raise FormatError(
+            f"x of op `max_pool2d` must have one scale in each channel, not one along axis {x.scale.axis}"
+        )
+    bounds = x.range if x.range.axis == 1 else x.range.merged()
+    tight = x.range.axis in (None, 1)
+    return Inference((result((*x.shape[:2], *plane), bounds, x.scale, "the result of max_pool2d"),), tight=tight)
+
+
+def reference(inputs, attributes):
+    (x,) = inputs
+    planes = [plane for _, plane in tap_planes(x, attributes["kernel"], attributes, BELOW)]
+    greatest = planes[0]
+    for plane in planes[1:]:
+        greatest = np.maximum(greatest, plane)
+    return [greatest]
+
+
+def count(node, inputs, outputs):
+    (x,), (y,) = inputs, outputs
+    rows_inside, columns_inside = taps_inside("max_pool2d", x, y.shape[2:], node.attributes)
+    codes = sum(rows_inside) * sum(columns_inside)
+    n = y.shape[1] * (codes - y.shape[2] * y.shape[3])
+    return rows(node, ("cmp", (x.format.bits,), n), ("select", (x.format.bits,), n))
+
+
+OP = Op(
+    name="max_pool2d",
+    summary="greatest code of each window",
+    attributes=(KERNEL, STRIDES, PADS, DILATIONS),
+    inputs=("x",),
+    primitives=frozenset({"cmp", "select"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+)

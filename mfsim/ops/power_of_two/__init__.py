@@ -1,0 +1,1 @@
+"""Products with weights that are powers of two."""

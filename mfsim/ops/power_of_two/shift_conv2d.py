@@ -1,0 +1,46 @@
+"""shift_conv2d: two-dimensional convolution with weights that are powers of two.
+
+    y[o, r, s] = sum_{c, i, j} x[c, r*stride + i*dilation - pad, ...] * w[o, c, i, j] + bias[o]
+
+The window is not mirrored; padding is code 0, whose terms are executed like all others. An output costs what
+one of `shift_matmul` of length C / groups * rows * columns costs. Weights, words and sources:
+`mfsim/ops/power_of_two/definition.py`.
+"""
+
+from __future__ import annotations
+
+from mfsim.ops.op import Op
+from mfsim.ops.power_of_two.definition import shift_count, shift_inference
+from mfsim.ops.products import unpacked
+from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, window_sums, window_terms
+
+
+def infer(tensors, attributes):
+    x, w, _ = unpacked(tensors)
+    return shift_inference(tensors, window_sums("shift_conv2d", x, w, attributes))
+
+
+def reference(inputs, attributes):
+    x, w, *bias = inputs
+    total = bias[0][:, None, None] if bias else 0
+    for a, b in window_terms(x, w, attributes):
+        total = total + a * b
+    return [total]
+
+
+def count(node, inputs, outputs):
+    _, channels, rows, columns = inputs[1].shape
+    return shift_count(node, inputs, outputs, channels * rows * columns)
+
+
+OP = Op(
+    name="shift_conv2d",
+    summary="two-dimensional convolution with weights that are powers of two",
+    attributes=CONVOLUTION_ATTRIBUTES,
+    inputs=("x", "w", "bias?"),
+    primitives=frozenset({"shift", "addsub", "neg"}),
+    realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
+    infer=infer,
+    reference=reference,
+    count=count,
+)

@@ -1,0 +1,1 @@
+"""Softmax and tanh-l1: weights of the entries of a row."""

@@ -1,0 +1,1 @@
+"""The Walsh-Hadamard transform."""

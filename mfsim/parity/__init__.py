@@ -1,0 +1,1 @@
+"""Realisations of one network, compared code by code."""

@@ -1,0 +1,308 @@
+"""How each kind of quantized layer gets its words: one entry in `KINDS`.
+
+`facts` is what of the float layer matters, `options` what the quantized layer is built with, `words`
+what its quantizers get; see `mfsim.quant.qparams.Kind`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from mfsim.ops.wht.wht import norm_exponent
+from mfsim.quant.calibration import Subject
+from mfsim.quant.product_config import DENSE, JOINED, MF, POWER, WHOLE
+from mfsim.quant.qparams import BETA_BITS, Kind, Plan, Weights, Word, no_facts, word_for, word_on
+from mfsim.quant.recipe import MOST_BITS, PROVED, LayerRecipe
+from mfsim.quant.scales import Partner, fitting_exponent
+
+# Layers with one activation quantizer.
+
+
+def _activation_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    return {"bits": words.activation, "signed": subject.seen.signed}
+
+
+def _quantizer_called(name: str) -> Callable[[Subject, LayerRecipe, Weights, Plan], Plan]:
+    def decide(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+        word = word_for(subject.seen, words.activation, subject.seen.signed, words.calibration)
+        return {subject.at(name): word}
+
+    return decide
+
+
+# Clips.
+
+
+def _clip_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"largest": float(max(abs(layer.min_val), abs(layer.max_val))), "signed": layer.min_val < 0}
+
+
+def _clip_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    return {"bits": words.activation, "signed": subject.seen.signed and subject.facts["signed"]}
+
+
+def _clip_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+    bits, signed = _clip_options(subject, words).values()
+    largest = min(subject.seen.largest, subject.facts["largest"])
+    exponent = fitting_exponent(largest, (1 << (bits - int(signed))) - 1)
+    return {subject.at("input_quant"): word_on(bits, signed, exponent)}
+
+
+# Soft thresholds: on the scale of their input.
+
+
+def transform_bits(around: Any) -> int:
+    """Return log2 of the product of the lengths that a `WHTLayer` transforms: the bits that this adds."""
+    return sum((around.transform.block or n).bit_length() - 1 for n in around.padded)
+
+
+def _threshold_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    if around is None:
+        return {}
+    transform, added = around.transform, transform_bits(around)
+    return {
+        "behind": f"{path.rpartition('.')[0]}.entry".lstrip("."),
+        "bits": added,
+        "gain": norm_exponent(added, transform.norm, int(transform.inverse)),
+    }
+
+
+def _threshold_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    proved, inside = words.threshold == PROVED, "behind" in subject.facts
+    bits = min(words.activation + subject.facts.get("bits", 0), MOST_BITS)
+    return {
+        "threshold_bits": bits if proved else words.threshold,
+        "proved": proved,
+        "bits": 0 if inside else words.activation,
+        "signed": subject.seen.signed,
+    }
+
+
+def _threshold_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+    made: Plan = {}
+    if "behind" in subject.facts:
+        exponent = plan[subject.facts["behind"]].exponent + subject.facts["gain"]
+    else:
+        made = _quantizer_called("input_quant")(subject, words, weights, plan)
+        exponent = made[subject.at("input_quant")].exponent
+    bits = _threshold_options(subject, words)["threshold_bits"]
+    return made | {subject.at("threshold_quant"): word_on(bits, False, exponent)}
+
+
+# Token embeddings and power-of-two gains: a constant on the grid of what comes in.
+
+
+def _embedding_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    return {"bits": words.residual, "signed": subject.seen.signed, "bias_bits": words.bias}
+
+
+def _embedding_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+    x = word_for(subject.seen, words.residual, subject.seen.signed, words.calibration)
+    return {subject.at("input_quant"): x, subject.at("bias_quant"): Word(words.bias, True, x.exponents)}
+
+
+# Embeddings: a table on the grid of its largest entry, whether calibration met that or not.
+
+
+def _table_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"largest": float(layer.weight.detach().abs().max())}
+
+
+def _table_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    return {"bits": words.weight}
+
+
+def _table_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+    exponent = fitting_exponent(subject.facts["largest"], (1 << (words.weight - 1)) - 1)
+    return {subject.at("table_quant"): word_on(words.weight, True, exponent)}
+
+
+# Layers of two activations.
+
+
+def _sum_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"one_scale": True}
+
+
+def _mf_pair_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    return {"one_scale": layer.grid == "shared", "sign_zero": layer.sign_zero, "terms": shape[-1]}
+
+
+def _mf_mul_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    return _mf_pair_facts(layer, around, path, shape) | {"terms": 1}
+
+
+def _sum_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    return {"bits": words.residual, "signed": [any(seen.signed for seen in subject.statistics.values())] * 2}
+
+
+def _pair_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    return {"bits": words.activation, "signed": [seen.signed for seen in subject.statistics.values()]}
+
+
+def _pair_words(options: Callable[[Subject, LayerRecipe], dict[str, Any]]) -> Callable[..., Plan]:
+    def decide(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+        """Give each operand its scale; where they share one, the coarser of both."""
+        bits, signed = options(subject, words).values()
+        seen, zero = list(subject.statistics.values()), subject.facts.get("sign_zero")
+        pair = {
+            subject.at(name): word_for(
+                values, bits, sign, words.calibration, None if zero is None else Partner(other.power, zero)
+            )
+            for name, values, sign, other in zip(subject.statistics, seen, signed, reversed(seen), strict=True)
+        }
+        coarser = max(word.exponent for word in pair.values())
+        if subject.facts.get("one_scale"):
+            return {path: word_on(bits, word.signed, coarser) for path, word in pair.items()}
+        if zero is None:
+            return pair
+        finest = coarser - _room(subject.facts["terms"], bits, signed)
+        return {path: word_on(bits, word.signed, max(word.exponent, finest)) for path, word in pair.items()}
+
+    return decide
+
+
+def _room(terms: int, bits: int, signed: list[bool]) -> int:
+    """Return by how many octaves one operand of an MF product of activations may be finer than the other.
+
+    The coarser one is shifted by as much onto the joined grid, where float32 holds sums up to 2**24.
+    """
+    largest = 1 << max(bits - int(sign) for sign in signed)
+    return max(((1 << 24) // terms - largest) // largest, 1).bit_length() - 1
+
+
+# Rotary positions: cosines and sines of which 1 is a code.
+
+
+def _rope_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    return _activation_options(subject, words) | {"weight": words.weight}
+
+
+def _rope_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+    fixed = word_on(words.weight, True, 2 - words.weight)
+    x = _quantizer_called("input_quant")(subject, words, weights, plan)
+    return x | {subject.at("cosine_quant"): fixed, subject.at("sine_quant"): fixed}
+
+
+# Nonlinear layers: the result lies on the grid of the quantizers that read it, the finest where they differ.
+
+
+REBUILT: dict[str, tuple[str, ...]] = {
+    "DCT": ("length", "form"),
+    "DFTMagnitude": ("length", "form"),
+    "Filterbank": ("heads", "grid", "passing", "normalise", "form"),
+    "GELU": ("approximate",),
+    "LayerNorm": ("width", "eps", "form"),
+    "RMSNorm": ("width", "eps", "form"),
+    "ShiftNorm": ("width", "kind"),
+    "SiLU": (),
+    "Softmax": ("gain", "form", "causal"),
+    "Tanh": (),
+    "TanhL1": ("gain", "form", "eps", "causal"),
+}
+"""The arguments with which a nonlinear layer is made again, to derive tables and other constants for other words."""
+
+FINEST, COARSEST = -24, -1
+"""Exponents of the grids that the result of a softmax or tanh-l1 may lie on."""
+
+
+def _nonlinear_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    name = type(layer).__name__
+    return {"class": name, "arguments": {key: getattr(layer, key) for key in REBUILT[name]}}
+
+
+def _row_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    return _nonlinear_facts(layer, around, path, shape) | {"length": shape[-1], "range": [FINEST, COARSEST]}
+
+
+def _nonlinear_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    return {"bits": words.activation, "signed": subject.statistics["input_quant"].signed}
+
+
+def _row_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    return _nonlinear_options(subject, words) | {"length": subject.facts["length"]}
+
+
+def _nonlinear_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+    seen = subject.statistics["input_quant"]
+    return {subject.at("input_quant"): word_for(seen, words.activation, seen.signed, words.calibration)}
+
+
+def _gain_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
+    return _nonlinear_options(subject, words) | {"weight": words.weight}
+
+
+def _gain_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+    gains = weights.exponents(subject.path, replace(words, per_channel=False), None)
+    word = Word(words.weight, True, gains)
+    return _nonlinear_words(subject, words, weights, plan) | {subject.at("weight_quant"): word}
+
+
+def result_words(subject: Subject, words: LayerRecipe, plan: Plan) -> Plan:
+    """Return the grid of the result, and the word of a bias on it, of a layer whose `readers` are in `plan`."""
+    seen = subject.statistics["y_scale"]
+    y = word_for(seen, words.activation, seen.signed, words.calibration)
+    if subject.facts["readers"]:
+        y = min((plan[reader] for reader in subject.facts["readers"]), key=lambda word: word.exponent)
+    if "range" in subject.facts:
+        y = word_on(y.bits, y.signed, min(max(y.exponent, subject.facts["range"][0]), subject.facts["range"][1]))
+    return {subject.at("y_scale"): y, subject.at("bias_quant"): word_on(BETA_BITS, True, y.exponent)}
+
+
+_PAIR = Kind(no_facts, _pair_options, _pair_words(_pair_options))
+
+_GRID = Kind(no_facts, _embedding_options, _embedding_words)
+
+_ENTERED = Kind(no_facts, _activation_options, _quantizer_called("input_quant"))
+
+_ROW = Kind(_row_facts, _row_options, _nonlinear_words)
+
+KINDS: dict[str, Kind] = {
+    "ActivationQuant": Kind(no_facts, _activation_options, _quantizer_called("")),
+    "QuantAdd": Kind(_sum_facts, _sum_options, _pair_words(_sum_options)),
+    "QuantAdderConv2d": JOINED,
+    "QuantAdderLinear": JOINED,
+    "QuantAffine": WHOLE,
+    "QuantAvgPool2d": _ENTERED,
+    "QuantCachedRows": Kind(no_facts, _activation_options, _quantizer_called("result_quant")),
+    "QuantConv2d": DENSE,
+    "QuantDCT": DENSE,
+    "QuantEmbedding": Kind(_table_facts, _table_options, _table_words),
+    "QuantFilterbank": WHOLE,
+    "QuantFilterbankFFT": Kind(_nonlinear_facts, _gain_options, _gain_words),
+    "QuantGlobalAvgPool2d": _ENTERED,
+    "QuantGram": _ENTERED,
+    "QuantHardtanh": Kind(_clip_facts, _clip_options, _clip_words),
+    "QuantLinear": DENSE,
+    "QuantMFConv2d": MF,
+    "QuantMFLinear": MF,
+    "QuantMFMatMul": Kind(_mf_pair_facts, _pair_options, _pair_words(_pair_options)),
+    "QuantMFMul": Kind(_mf_mul_facts, _pair_options, _pair_words(_pair_options)),
+    "QuantMatMul": _PAIR,
+    "QuantMinConv2d": JOINED,
+    "QuantMinLinear": JOINED,
+    "QuantMul": _PAIR,
+    "QuantRope": Kind(no_facts, _rope_options, _rope_words),
+    "QuantScaling": WHOLE,
+    "QuantShiftAffine": _GRID,
+    "QuantShiftConv2d": POWER,
+    "QuantShiftLinear": POWER,
+    "QuantSoftThreshold": Kind(_threshold_facts, _threshold_options, _threshold_words, rank=1),
+    "QuantSoftmax": _ROW,
+    "QuantTanhL1": _ROW,
+    "QuantTokenEmbedding": _GRID,
+    "QuantTriangularLinear": DENSE,
+    "QuantWHT": _ENTERED,
+    "Requantized": Kind(no_facts, _activation_options, _quantizer_called("result_quant")),
+}
+"""How each kind of quantized layer gets its words; `NONLINEAR` for every other one."""
+
+NONLINEAR = Kind(_nonlinear_facts, _nonlinear_options, _nonlinear_words)
+"""How nonlinear layers get their words; `readers` among the facts are the quantizers that read the result."""
+
+
+def kind_of(subject: Subject) -> Kind:
+    """Return how the layer gets its words."""
+    return KINDS.get(subject.kind, NONLINEAR)

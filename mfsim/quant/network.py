@@ -1,0 +1,65 @@
+"""A quantized network and its ends; layers that stay, with a quantizer behind them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import nn
+
+from mfsim.quant.calibration import Calibration
+from mfsim.quant.quantizers import ActivationQuant
+
+
+class Requantized(nn.Module):
+    """Put in front of a layer's class: the layer, with a quantizer behind it, at the same path."""
+
+    result_quant: ActivationQuant
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        """Return the quantized result."""
+        values: torch.Tensor = self.result_quant(super().forward(*inputs))
+        return values
+
+
+def requantized(layer: nn.Module, bits: int, signed: bool) -> nn.Module:
+    """Return a copy of `layer` with a quantizer behind it; it is still one of its class."""
+    kind = type(layer)
+    layer = copy.deepcopy(layer)
+    layer.__class__ = type(f"Requantized{kind.__name__}", (Requantized, kind), {})
+    layer.add_module("result_quant", ActivationQuant(bits, signed))
+    return layer
+
+
+class QuantizedNetwork(nn.Module):
+    """A network whose layers are quantized, with quantizers at its ends.
+
+    Attributes
+    ----------
+    model : the network; its modules have the paths that they have in the float network.
+    input_quant : quantizer of each input that is no integers, or none where the first layers' own ones serve.
+    output_quant : quantizer of each output, so that all codes of one output share a scale.
+    sites : what was replaced in `model`, as it is saved.
+    calibration : what its scales were decided from; None before that.
+    """
+
+    calibration: Calibration | None
+
+    def __init__(self, model: nn.Module, sites: tuple[Any, ...], outputs: int, output_bits: int) -> None:
+        super().__init__()
+        self.model, self.sites, self.calibration = model, sites, None
+        self.input_quant = nn.ModuleList()
+        self.output_quant = nn.ModuleList(ActivationQuant(output_bits) for _ in range(outputs))
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
+        """Return the quantized output, or a tuple of them."""
+        if self.input_quant:
+            quantizers = iter(self.input_quant)
+            inputs = tuple(next(quantizers)(x) if x.is_floating_point() else x for x in inputs)
+        outputs = self.model(*inputs)
+        if isinstance(outputs, torch.Tensor):
+            (quantizer,) = self.output_quant
+            quantized: torch.Tensor = quantizer(outputs)
+            return quantized
+        return tuple(quantizer(y) for quantizer, y in zip(self.output_quant, outputs, strict=True))

@@ -1,0 +1,1 @@
+"""Integer programs as `integer.onnx`, written and read."""

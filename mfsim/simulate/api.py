@@ -1,0 +1,285 @@
+"""`simulate`: a program on a batch of codes, in chunks, on several threads, in bounded memory.
+
+Chunks never meet: each runs the whole program on its own samples, so the codes do not depend on how
+a batch is cut or how many threads there are. What is asked for is copied out where it appears. Memory is that of the
+chunks in work, and of the results.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import deque
+from collections.abc import Callable, Collection, Generator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+
+import numpy as np
+
+from mfsim.errors import DataError, UnsupportedOpError, did_you_mean
+from mfsim.ir.program import Program
+from mfsim.kernels import cpu
+from mfsim.rtl_models.vectors import VectorWriter
+from mfsim.simulate.executor import Executor
+from mfsim.simulate.inputs import Inputs, by_name, check_codes, check_integers, quantize_input
+
+KERNELS = ("fast", "plain")
+"""Which forms of the kernels may run; the codes are the same."""
+
+_Found = tuple[int, dict[str, int], dict[str, tuple[int, int]]]
+"""What a chunk finds: its size, overflow events by node, extreme codes by tensor."""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What a simulation found.
+
+    Attributes
+    ----------
+    samples : how many samples ran.
+    outputs : int64 codes [samples, ...] of each output.
+    observed : least and greatest code of every activation; empty without `observe` or samples.
+    overflows : how many codes did not fit, for each node that can overflow.
+    kept : int64 codes [samples, ...] of the tensors that were asked for.
+    """
+
+    samples: int
+    outputs: dict[str, np.ndarray]
+    observed: dict[str, tuple[int, int]] = field(default_factory=dict)
+    overflows: dict[str, int] = field(default_factory=dict)
+    kept: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def output(self) -> np.ndarray:
+        """The codes of the only output; a `DataError` if there are several."""
+        if len(self.outputs) != 1:
+            raise DataError(f"the program has the outputs {', '.join(self.outputs)}; choose one of `outputs`")
+        return next(iter(self.outputs.values()))
+
+
+class Simulator:
+    """A program ready to run again and again: its kernels prepared and its weights packed once.
+
+    Parameters
+    ----------
+    program : Program
+    kernels : `fast` takes the fast form of an op where it has one; `plain` never does
+
+    Raises
+    ------
+    DataError
+        If there are no such kernels.
+    UnsupportedOpError
+        If `MFSIM_CPU` names no level of this machine.
+    """
+
+    def __init__(self, program: Program, *, kernels: str = "fast") -> None:
+        if kernels not in KERNELS:
+            raise DataError(f"`kernels` must be one of {', '.join(KERNELS)}, not {kernels!r}")
+        try:
+            cpu.best(("portable",))
+        except ValueError as error:
+            raise UnsupportedOpError(str(error)) from None
+        self.program, self.kernels = program, kernels
+        self._executors: dict[frozenset[str], Executor] = {}
+        self._pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
+
+    def run(
+        self,
+        inputs: Inputs,
+        *,
+        real: bool = False,
+        batch_size: int | None = None,
+        threads: int | None = None,
+        observe: bool = False,
+        keep: Collection[str] = (),
+        trace: str | os.PathLike[str] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Simulation:
+        """Run the program and return its output codes and what was observed; arguments and errors as of `simulate`."""
+        program = self.program
+        for name, value in (("batch_size", batch_size), ("threads", threads)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise DataError(f"`{name}` must be an integer of at least 1, not {value!r}")
+        keep = (keep,) if isinstance(keep, str) else tuple(keep)
+        for name in keep:
+            if name not in program.tensors or program.tensors[name].is_constant:
+                raise DataError(f"the program has no activation `{name}`{did_you_mean(name, program.tensors)}")
+        arrays = by_name(program, inputs)
+        samples = len(next(iter(arrays.values()))) if arrays else 0
+        if real and not samples:
+            quantize_input(program, arrays)
+        for name, codes in {} if real else arrays.items():
+            check_integers(name, codes)
+            if trace is not None:
+                check_codes(program.tensors[name], codes)
+        results = {
+            name: np.empty((samples, *program.tensors[name].shape[1:]), np.int64) for name in (*program.outputs, *keep)
+        }
+        executor = self._executor(observe or trace is not None, keep)
+        observed: dict[str, tuple[int, int]] = {}
+        overflows = dict.fromkeys(executor.overflowing, 0)
+        with contextlib.ExitStack() as stack:
+            writer = stack.enter_context(VectorWriter(trace, program, samples)) if trace is not None else None
+
+            def chunk(start: int) -> _Found:
+                seen: dict[str, tuple[int, int]] = {}
+
+                def visit(name: str, codes: np.ndarray) -> None:
+                    if name in results:
+                        results[name][start : start + len(codes)] = codes
+                    if observe and codes.size:
+                        seen[name] = int(codes.min()), int(codes.max())
+                    if writer is not None:
+                        writer.put(name, start, codes.astype(np.int64))
+
+                stop = min(start + size, samples)
+                part = {name: array[start:stop] for name, array in arrays.items()}
+                try:
+                    events = executor.run(part, visit, real)
+                except DataError:
+                    # Say where it is, or what codes reach, in all samples, not in this chunk.
+                    whole = by_name(program, quantize_input(program, arrays)) if real else arrays
+                    for name, codes in whole.items():
+                        check_codes(program.tensors[name], codes)
+                    raise
+                return stop - start, events, seen
+
+            threads = threads or _cores()
+            done, size = 0, batch_size or _chunk(samples, executor.samples, threads)
+            found = stack.enter_context(contextlib.closing(self._mapped(chunk, range(0, samples, size), threads)))
+            for count, events, seen in found:
+                done += count
+                for name, number in events.items():
+                    overflows[name] += number
+                for name, (lo, hi) in seen.items():
+                    low, high = observed.get(name, (lo, hi))
+                    observed[name] = min(lo, low), max(hi, high)
+                if progress is not None:
+                    progress(done, samples)
+        return Simulation(
+            samples,
+            {name: results[name] for name in program.outputs},
+            observed,
+            overflows,
+            {name: results[name] for name in keep},
+        )
+
+    def _mapped(self, function: Callable[[int], _Found], starts: range, threads: int) -> Generator[_Found, None, None]:
+        """Yield `function` of each start, as they end; when it is closed, what has not begun never does.
+
+        The calling thread works too, as a thread that has to be woken may wait for the core of another.
+        """
+        todo, ready = deque(starts), SimpleQueue[Future[_Found]]()
+
+        def work() -> None:
+            with contextlib.suppress(IndexError):
+                while True:
+                    ready.put(_outcome(function, todo.popleft(), BaseException))
+
+        helpers = min(threads, len(starts)) - 1
+        futures = []
+        try:
+            if helpers > 0:
+                pool = self._pool(helpers)
+                futures += [pool.submit(work) for _ in range(helpers)]
+            for _ in starts:
+                if ready.empty() and todo:
+                    with contextlib.suppress(IndexError):
+                        ready.put(_outcome(function, todo.popleft(), Exception))
+                yield ready.get().result()
+        finally:
+            todo.clear()
+            wait(futures)
+
+    def _pool(self, helpers: int) -> ThreadPoolExecutor:
+        """Return threads, which are kept; but another process has none of those of this one."""
+        made_for = os.getpid(), helpers
+        pool = self._pools.get(made_for)
+        if pool is None:
+            pool = ThreadPoolExecutor(helpers, thread_name_prefix="mfsim")
+            self._pools = {made_for: pool}
+        return pool
+
+    def _executor(self, every: bool, keep: Collection[str]) -> Executor:
+        tensors = self.program.tensors
+        seen = (
+            frozenset(name for name, tensor in tensors.items() if not tensor.is_constant) if every else frozenset(keep)
+        )
+        if seen not in self._executors:
+            self._executors[seen] = Executor(self.program, self.kernels, seen)
+        return self._executors[seen]
+
+
+def simulate(
+    program: Program,
+    inputs: Inputs,
+    *,
+    real: bool = False,
+    batch_size: int | None = None,
+    threads: int | None = None,
+    observe: bool = False,
+    keep: Collection[str] = (),
+    trace: str | os.PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    kernels: str = "fast",
+) -> Simulation:
+    """Run `program` and return its output codes and what was observed.
+
+    Parameters
+    ----------
+    program : Program
+    inputs : integer array [batch, ...] for a program of one input, or a dict of them by name
+        Codes in the proved range of each input; `quantize_input` makes them. The batch may be empty.
+    real : whether the inputs are real values instead, quantized chunk by chunk as `quantize_input` does
+    batch_size : samples of one chunk, at least 1; by default as many as stay in a core's cache
+    threads : chunks in work at a time, at least 1; the number of usable cores by default
+    observe : whether to find the least and greatest code of every activation
+    keep : names of activations whose codes are returned in `kept`
+    trace : folder for golden vectors of every tensor (see `mfsim.rtl_models.vectors`)
+    progress : called with (samples done, samples in all) after each chunk
+    kernels : `fast` takes the fast form of an op where it has one; `plain` never does
+
+    Returns
+    -------
+    Simulation
+        The same for any `batch_size`, `threads` and `kernels`.
+
+    Raises
+    ------
+    DataError, ShapeError
+        If inputs, options or names do not suit the program.
+    UnsupportedOpError
+        If `MFSIM_CPU` names no level of this machine.
+    """
+    return Simulator(program, kernels=kernels).run(
+        inputs,
+        real=real,
+        batch_size=batch_size,
+        threads=threads,
+        observe=observe,
+        keep=keep,
+        trace=trace,
+        progress=progress,
+    )
+
+
+def _outcome(function: Callable[[int], _Found], start: int, caught: type[BaseException]) -> Future[_Found]:
+    """Return what `function(start)` returned, which is called now, or its error if that is one of `caught`."""
+    outcome: Future[_Found] = Future()
+    try:
+        outcome.set_result(function(start))
+    except caught as error:
+        outcome.set_exception(error)
+    return outcome
+
+
+def _chunk(samples: int, most: int, threads: int) -> int:
+    """Return how many samples a chunk has: as many as fit, but some chunks for each thread, all about as long."""
+    chunks = max(-(-samples // most), 1)
+    return max(-(-samples // (-(-chunks // threads) * threads)), 1)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

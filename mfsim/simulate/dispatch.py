@@ -1,0 +1,154 @@
+"""Which form of a kernel runs a node."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from mfsim import ops
+from mfsim.ir.program import Node, Program, Tensor
+from mfsim.kernels import cpu
+from mfsim.kernels.operands import Operand
+from mfsim.kernels.rows.epilogue import Fit, Pooling, requantizing
+
+Run = Callable[[Sequence[np.ndarray], Mapping[str, Any], Sequence[np.ndarray]], int | None]
+"""`run(inputs, attributes, outputs)` fills the outputs and may return how many codes did not fit."""
+
+FITTING = frozenset(
+    f"{kind}{shape}" for kind in ("", "mf_", "adder_", "min_", "shift_") for shape in ("conv2d", "matmul")
+) | {"add", "relu", "soft_threshold", "sub"}
+"""Ops whose fast form can fit its results into a word before it writes them."""
+
+ANY_WORD = frozenset({"pad", "slice", "transpose"})
+"""Ops whose plain form moves codes of any integer type."""
+
+ACCUMULATOR = {"shift": (0,), "axis": -1, "rounding": "floor", "narrow": 0}
+"""What makes an accumulator a requantize."""
+
+_KEPT: WeakKeyDictionary[Node, dict[bool, tuple[tuple[object, ...], Run | None]]] = WeakKeyDictionary()
+"""By node, and by whether it fits nothing: what the form was made of, and the form."""
+
+
+def operand_of(tensor: Tensor) -> Operand:
+    """Return what a fast form is told of a tensor."""
+    shape = tensor.shape if tensor.is_constant else tensor.shape[1:]
+    return Operand(tensor.range.low, tensor.range.high, shape, tensor.codes)
+
+
+def form_of(
+    op: str,
+    inputs: Sequence[Operand],
+    outputs: Sequence[Operand],
+    attributes: Mapping[str, Any],
+    after: Fit | None = None,
+) -> Run | None:
+    """Return the fast form for these operands, or None if the op, or such words, have none.
+
+    It takes codes, in C order, of any integer type that holds them; constants as int64. With `after`, one rule for each
+    channel of the product, its sums are fitted before they are written.
+    """
+    if "fast" not in ops.get(op).realisations:
+        return None
+    prepare = ops.fast_kernel(op)
+    run: Run | None = prepare(inputs, outputs, attributes, after) if after else prepare(inputs, outputs, attributes)
+    return run
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is done to the sums of a product.
+
+    Attributes
+    ----------
+    fitting : a requantize or an accumulator.
+    rectified : whether ReLU comes before it.
+    pool : the windows of a convolution that are joined before both, or None.
+    pool_rectified : whether ReLU comes before those.
+    """
+
+    fitting: Node
+    rectified: bool = False
+    pool: Node | None = None
+    pool_rectified: bool = False
+
+
+def fast_form(program: Program, node: Node, ending: Ending | None = None) -> Run | None:
+    """Return the fast form of a node, or None if there is none; see `form_of`.
+
+    With `ending`, its sums are fitted as that says. Forms are kept as long as their node lives: programs that were edited
+    share the nodes that no edit reached.
+    """
+    inputs, outputs = program.inputs_of(node), program.outputs_of(node)
+    done: tuple[object, ...] = ()
+    if ending is not None:
+        joined = program.outputs_of(ending.pool) if ending.pool is not None else ()
+        done = ending.fitting, ending.rectified, ending.pool, ending.pool_rectified, *joined
+    made_of = (*inputs, *outputs, *done, cpu.best(cpu.LEVELS))
+    known = _KEPT.setdefault(node, {}).get(ending is None)
+    if known is not None and len(known[0]) == len(made_of) and all(map(operator.is_, known[0], made_of)):
+        return known[1]
+    operands, results = ([operand_of(tensor) for tensor in tensors] for tensors in (inputs, outputs))
+    run: Run | None
+    if ending is None:
+        run = form_of(node.op, operands, results, node.attributes)
+    else:
+        fit = _fit(program, results[0], ending)
+        run = None if fit is None else form_of(node.op, operands, results, node.attributes, fit)
+    _KEPT[node][ending is None] = made_of, run
+    return run
+
+
+def _fit(program: Program, sums: Operand, ending: Ending) -> Fit | None:
+    """Return what `ending` does to the sums, or None if no word holds it."""
+    fitting, pool, low, high = ending.fitting, ending.pool, sums.low, sums.high
+    if pool is not None:
+        joined = program.tensors[pool.outputs[0]].range
+        low, high = min(low, joined.low), max(high, joined.high)
+    attributes = {**fitting.attributes, **(ACCUMULATOR if fitting.op == "accumulator" else {})}
+    fit = requantizing(low, high, attributes, ending.rectified)
+    if fit is None or pool is None:
+        return fit
+    kernel: Any = pool.attributes["kernel"]
+    windows = Pooling(kernel[0], kernel[1], int(pool.op == "max_pool2d"))
+    return fit._replace(pool=windows._replace(floor=0) if ending.pool_rectified else windows)
+
+
+def bound(
+    run: Run, inputs: Sequence[np.ndarray], attributes: Mapping[str, Any], outputs: Sequence[np.ndarray]
+) -> Callable[[], int | None]:
+    """Return a function that runs a form on these arrays, whatever codes they hold.
+
+    A form may have an attribute `bind(inputs, outputs)` that returns one, made once for many runs.
+    """
+    bind: Callable[..., Callable[[], int | None]] | None = getattr(run, "bind", None)
+    return functools.partial(run, inputs, attributes, outputs) if bind is None else bind(inputs, outputs)
+
+
+def plain_form(op: str) -> Run:
+    """Return the plain form of an op, which takes and fills int64 codes."""
+    run: Run = ops.plain_kernel(op)
+    return run
+
+
+def any_word(op: str) -> Run:
+    """Return the plain form of an op for codes of any integer type: through int64 where it moves more than codes."""
+    run = plain_form(op)
+    if op in ANY_WORD:
+        return run
+
+    def widened(
+        inputs: Sequence[np.ndarray], attributes: Mapping[str, Any], outputs: Sequence[np.ndarray]
+    ) -> int | None:
+        wide = [np.empty(y.shape, np.int64) for y in outputs]
+        events = run([x.astype(np.int64, copy=False) for x in inputs], attributes, wide)
+        for y, codes in zip(outputs, wide, strict=True):
+            y[...] = codes
+        return events
+
+    return widened

@@ -1,0 +1,1 @@
+"""A network from data to a report: a run folder and its steps."""
