@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mfsim.analysis.listing import Listing, write_listings
+from mfsim.analysis.tabular import Tabular
 from mfsim.errors import MfsimError, did_you_mean
 from mfsim.papers import hadamard, keyless, learned_queries, minimum
 from mfsim.papers.claim import COLUMNS, VERDICTS, Claim
@@ -53,8 +54,8 @@ TITLES = {
 """What each listing shows, by name."""
 
 
-@dataclass(frozen=True)
-class PapersReport:
+@dataclass(frozen=True, repr=False)
+class PapersReport(Tabular):
     """What the papers claim and what comes out here.
 
     Attributes
@@ -71,6 +72,10 @@ class PapersReport:
     def verdicts(self) -> dict[str, int]:
         """Return the number of claims by verdict."""
         return {verdict: sum(claim.verdict == verdict for claim in self.claims) for verdict in VERDICTS}
+
+    def headline(self) -> str:
+        """Return the number of claims by verdict."""
+        return ", ".join(f"{number} {verdict}" for verdict, number in self.verdicts().items())
 
     def claim_listing(self) -> Listing:
         """Return the claims as a listing."""

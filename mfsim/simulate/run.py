@@ -17,6 +17,9 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from mfsim.analysis.listing import Listing
+from mfsim.analysis.tabular import Tabular
+from mfsim.display import counted, cut
 from mfsim.errors import DataError, UnsupportedOpError, did_you_mean
 from mfsim.kernels import host
 from mfsim.program import Program
@@ -31,8 +34,8 @@ _Found = tuple[int, dict[str, int], dict[str, tuple[int, int]]]
 """What a chunk finds: its size, overflow events by node, extreme codes by tensor."""
 
 
-@dataclass(frozen=True)
-class Simulation:
+@dataclass(frozen=True, repr=False)
+class Simulation(Tabular):
     """What a simulation found.
 
     Attributes
@@ -49,6 +52,31 @@ class Simulation:
     observed: dict[str, tuple[int, int]] = field(default_factory=dict)
     overflows: dict[str, int] = field(default_factory=dict)
     kept: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def headline(self) -> str:
+        """Return samples, outputs, and what overflowed."""
+        outputs = ", ".join(f"{name}[{','.join(map(str, codes.shape[1:]))}]" for name, codes in self.outputs.items())
+        observed = f", {counted(len(self.observed), 'tensor')} observed" if self.observed else ""
+        overflows = counted(sum(self.overflows.values()), "overflow")
+        return f"{counted(self.samples, 'sample')}, outputs {cut(outputs)}{observed}, {overflows}"
+
+    def listings(self) -> list[Listing]:
+        """Return least and greatest code of each output, kept and observed tensor, and the overflow events of nodes."""
+        roles = dict.fromkeys(self.observed, "observed") | dict.fromkeys(self.kept, "kept")
+        roles |= dict.fromkeys(self.outputs, "output")
+        codes = self.kept | self.outputs
+        rows = []
+        for name, role in roles.items():
+            found = codes.get(name)
+            shape = None if found is None else " x ".join(map(str, found.shape[1:]))
+            extremes = self.observed.get(name, (None, None))
+            if found is not None and found.size:
+                extremes = int(found.min()), int(found.max())
+            rows.append((name, role, shape, *extremes))
+        return [
+            Listing("simulation", ("tensor", "role", "shape", "least", "greatest"), tuple(rows)),
+            Listing("overflows", ("node", "overflows"), tuple(self.overflows.items())),
+        ]
 
     @property
     def output(self) -> np.ndarray:
