@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from mfsim.analysis.listing import Listing, write_listings
 from mfsim.analysis.tabular import Tabular
+from mfsim.display import counted
 from mfsim.errors import MfsimError, did_you_mean
 from mfsim.papers import hadamard, keyless, learned_queries, minimum
 from mfsim.papers.claim import COLUMNS, VERDICTS, Claim
@@ -74,8 +75,8 @@ class PapersReport(Tabular):
         return {verdict: sum(claim.verdict == verdict for claim in self.claims) for verdict in VERDICTS}
 
     def headline(self) -> str:
-        """Return the number of claims by verdict."""
-        return ", ".join(f"{number} {verdict}" for verdict, number in self.verdicts().items())
+        """Return how many papers and claims there are."""
+        return f"{counted(len(self.papers), 'paper')}, {counted(len(self.claims), 'claim')}"
 
     def claim_listing(self) -> Listing:
         """Return the claims as a listing."""

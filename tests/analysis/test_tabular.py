@@ -7,13 +7,18 @@ import pytest
 
 from mfsim.analysis import count, energy, layers, memory, widths
 from mfsim.analysis.added import AddedError, AddedErrors
-from mfsim.analysis.error import ErrorReport, LayerError
+from mfsim.analysis.error import ErrorFigures, ErrorReport, LayerError
 from mfsim.analysis.listing import Listing
 from mfsim.analysis.sweeps import SweepReport, SweepRow
 from mfsim.cim import ARRAYS, map_program
 from mfsim.errors import MfsimError
+from mfsim.export.check_report import CheckReport, CodeParity, FloatParity, LayerErrors, Limits
+from mfsim.papers import report
+from mfsim.realisations import Realisations
+from mfsim.report import ParityPair
 from mfsim.simulate import Simulation, simulate
 from tests.analysis.programs import mixed, residual, simulated, with_unknown_op
+from tests.report.networks import result as network
 
 MIXED = mixed()
 FOUND = Simulation(
@@ -28,6 +33,16 @@ FOUND = Simulation(
 def results():
     counts, words, needed = count(MIXED), widths(MIXED), memory(MIXED)
     wrong = LayerError("mf", "mf", "mf_matmul", 4, False, 0.5, 0.25, 30.0, 0.99, None)
+    figures = ErrorFigures(4, False, 0.5, 0.25, 30.0, 0.99, None)
+    checked = CheckReport(
+        8,
+        Limits(),
+        (FloatParity(True, 8, 1e-7, (3,), ()),),
+        (CodeParity(False, 32, 1, 2),),
+        (LayerErrors("y", figures),),
+        (LayerErrors("fc", figures),),
+        ("`y` is wrong",),
+    )
     sweep = SweepReport("weights", ("weight",), False, 3, (SweepRow(0, "", (8,), None, "it broke"),), {})
     return {
         "counts": (counts, "CountReport(412 operations of one sample, 32 of them mul, div or sqrt, 1 table)"),
@@ -43,6 +58,16 @@ def results():
             map_program(MIXED, ARRAYS["mf-net-8x62"]),
             "CimReport(2 nodes on arrays mf-net-8x62, 3 digital, 126.296 pJ for one sample)",
         ),
+        "checked": (checked, "CheckReport(failed on 8 samples; `y` is wrong)"),
+        "realisations": (
+            Realisations(MIXED, {}, (ParityPair("a = b", 1200, 1), ParityPair("b = c", 34, 0))),
+            "Realisations(1,234 codes compared, 1 of them differ)",
+        ),
+        "network": (
+            network("mf", MIXED, mismatches=1),
+            "NetworkResult(mf, float 98.89%, quantized 98.61%, integer 97.50%, not bit-exact)",
+        ),
+        "papers": (report(["hadamard"]), "PapersReport(1 paper, 7 claims)"),
         "simulation": (FOUND, "Simulation(2 samples, outputs y[2], 2 tensors observed, 3 overflows)"),
         "listing": (Listing("one_row", ("a",), ((1,),)), "Listing(one_row, 1 row of 1 column)"),
     }
@@ -107,6 +132,15 @@ def test_a_simulation_shows_extreme_codes_and_overflows():
     assert FOUND.table("overflows").rows == (("fit", 2), ("q", 1))
     none = simulate(residual(), np.zeros((0, 16), np.int64), keep="x")
     assert none.table().rows == (("x", "kept", "16", None, None), ("positive", "output", "16", None, None))
+
+
+def test_a_check_lists_errors_and_agreement():
+    checked = RESULTS["checked"][0]
+    assert [row[:3] for row in checked.table().rows] == [("y", "output", 4), ("fc", "layer", 4)]
+    assert checked.table("check_parity").rows == (
+        ("float.onnx", True, 8, 0, 1, 1e-7),
+        ("model.onnx", False, 32, 1, None, 2),
+    )
 
 
 def test_a_result_without_tables():
