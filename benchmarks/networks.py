@@ -83,7 +83,7 @@ def network(name: str, folder: pathlib.Path, **options: int) -> Network:
 
 def simulated(network: Network, values: np.ndarray, threads: int = 1) -> np.ndarray:
     """Return the codes of `values`, real images; the simulator chooses its own batches."""
-    return network.simulator.run(values, real=True, threads=threads).output
+    return network.simulator.run(values, threads=threads).output
 
 
 def real(network: Network, codes: np.ndarray) -> np.ndarray:

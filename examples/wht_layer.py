@@ -18,7 +18,7 @@ import mfsim
 from mfsim.export import export_quantized, run, session
 from mfsim.nn import WHTLayer
 from mfsim.quant import Recipe, fold, quantize
-from mfsim.simulate import quantize_input, simulate
+from mfsim.simulate import simulate
 
 
 def main(folder: pathlib.Path) -> None:
@@ -35,7 +35,7 @@ def main(folder: pathlib.Path) -> None:
         (tensor,) = program.outputs_of(node)
         print(f"{node.layer:14} {node.op:15} {tensor.format!s:5} {tensor.range.low:7}..{tensor.range.high}")
 
-    codes = simulate(program, quantize_input(program, vectors.numpy())).output
+    codes = simulate(program, vectors.numpy()).output
     scale = program.tensors[program.outputs[0]].scale
     with torch.no_grad():
         in_torch = quantized(vectors).numpy()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, fields
 
 from mfsim.analysis.error import ErrorFigures
+from mfsim.analysis.listing import Listing
+from mfsim.analysis.tabular import Tabular
+from mfsim.display import counted
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,8 @@ class LayerErrors:
     figures: ErrorFigures
 
 
-@dataclass(frozen=True)
-class CheckReport:
+@dataclass(frozen=True, repr=False)
+class CheckReport(Tabular):
     """All results of a check; `passed` says whether they keep the limits, `reasons` why not."""
 
     samples: int
@@ -93,6 +96,27 @@ class CheckReport:
     def passed(self) -> bool:
         """Whether every limit is kept."""
         return not self.reasons
+
+    def headline(self) -> str:
+        """Return whether every limit is kept, and the reasons why not."""
+        return "; ".join(
+            [f"{'passed' if self.passed else 'failed'} on {counted(self.samples, 'sample')}", *self.reasons]
+        )
+
+    def listings(self) -> list[Listing]:
+        """Return errors of outputs and layers, and how both files agree with their models."""
+        named = [*(("output", entry) for entry in self.outputs), *(("layer", entry) for entry in self.layers)]
+        errors = tuple((entry.name, kind, *astuple(entry.figures)) for kind, entry in named)
+        floats = (("float.onnx", p.optimised, p.samples, len(p.failures), len(p.ties), p.worst) for p in self.floats)
+        codes = (("model.onnx", p.optimised, p.compared, p.mismatches, None, p.worst) for p in self.codes)
+        return [
+            Listing("check_errors", ("name", "kind", *(f.name for f in fields(ErrorFigures))), errors),
+            Listing(
+                "check_parity",
+                ("file", "optimised", "compared", "mismatches", "sign_ties", "worst"),
+                (*floats, *codes),
+            ),
+        ]
 
     def to_json(self) -> dict[str, object]:
         """Return the report as `json.dumps` takes it; an infinite difference is null."""

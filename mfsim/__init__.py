@@ -25,6 +25,7 @@ _PUBLIC = {
         "FailedPointsError",
         "FormatError",
         "MfsimError",
+        "MissingLibraryError",
         "ModelError",
         "ParityError",
         "RangeError",

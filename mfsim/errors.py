@@ -79,6 +79,10 @@ class ToolError(MfsimError, RuntimeError):
     """A program that is needed is not installed, or failed."""
 
 
+class MissingLibraryError(MfsimError, ImportError):
+    """A Python library that is needed, and that mfsim does not require, is not installed."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `"; did you mean `x`?"` for the known name closest to `name`, or an empty string."""
     close = difflib.get_close_matches(name, list(known), n=1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mfsim.parity.compare import codes_of, compare_codes
 
 from mfsim.errors import ParityError, ShapeError
 from mfsim.ir.builder import ProgramBuilder
 from mfsim.ir.formats import Format, Scale
+from mfsim.parity.compare import codes_of, compare_codes
 from tests.bits import assert_bit_equal
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from mfsim.parity.realisations import float_pairs, integer_pairs, reference_pair
 from torch import nn
 
 from mfsim import compare_realisations
@@ -13,6 +12,7 @@ from mfsim.errors import DataError
 from mfsim.export.exporter import quantized_model
 from mfsim.nn import Add
 from mfsim.nn.attention import PRESETS, Attention
+from mfsim.parity.realisations import float_pairs, integer_pairs, reference_pair
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.serialize.write import integer_model
 from mfsim.simulate import quantize_input

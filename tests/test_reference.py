@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mfsim.parity.reference import run_reference
 
 from mfsim.errors import ShapeError
 from mfsim.ir.builder import ProgramBuilder
 from mfsim.ir.formats import Format, Scale
+from mfsim.parity.reference import run_reference
 from mfsim.simulate import simulate
 from tests.bits import assert_bit_equal
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from mfsim.parity.compare import codes_of
 from torch import nn
 
 from mfsim import data as datasets
@@ -27,6 +26,7 @@ from mfsim.errors import CountError, DataError, MfsimError, UnsupportedOpError
 from mfsim.export.exporter import quantized_model
 from mfsim.nn import models
 from mfsim.nn.attention import PRESETS, AttentionConfig
+from mfsim.parity.compare import codes_of
 from mfsim.quant import Recipe
 from mfsim.simulate import quantize_input, simulate
 from mfsim.simulate.values import classes

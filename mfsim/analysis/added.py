@@ -12,6 +12,8 @@ from dataclasses import astuple, dataclass, fields
 from typing import Any
 
 from mfsim.analysis.listing import Listing
+from mfsim.analysis.tabular import Tabular
+from mfsim.display import counted
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,15 @@ class AddedError:
     differ: float
 
 
-@dataclass(frozen=True)
-class AddedErrors:
+@dataclass(frozen=True, repr=False)
+class AddedErrors(Tabular):
     """Added errors in the order of the layers; none for a network without integer functions."""
 
     rows: tuple[AddedError, ...] = ()
+
+    def headline(self) -> str:
+        """Return how many layers there are."""
+        return counted(len(self.rows), "layer")
 
     def listings(self) -> list[Listing]:
         """Return the table, if it has rows."""

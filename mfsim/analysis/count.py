@@ -17,6 +17,8 @@ from typing import TypeVar
 from mfsim import ops
 from mfsim.analysis.listing import Listing, write_listings
 from mfsim.analysis.lookup import TableUse, tables_of
+from mfsim.analysis.tabular import Tabular
+from mfsim.display import counted
 from mfsim.errors import CountError, did_you_mean
 from mfsim.ir.program import Node, Program
 from mfsim.ops.op import MULTIPLIED_BY, Row
@@ -46,8 +48,8 @@ class Uncounted:
     reason: str
 
 
-@dataclass(frozen=True)
-class CountReport:
+@dataclass(frozen=True, repr=False)
+class CountReport(Tabular):
     """The operations of one sample of a program.
 
     Attributes
@@ -127,6 +129,28 @@ class CountReport:
         """Return mul operations by learned constants, by activations and by fixed constants."""
         sums = _sums((r for r in self.online if r.primitive == "mul"), lambda row: row.multiplied_by)
         return {name: sums.get(name, 0) for name in MULTIPLIED_BY}
+
+    def headline(self) -> str:
+        """Return the operations and multiplications in all."""
+        times = sum(row.count for row in self.multiplications())
+        parts = [f"{counted(self.total, 'operation')} of one sample", f"{times:,} of them mul, div or sqrt"]
+        if self.rule != "full":
+            parts = [f"{counted(self.total, 'multiplication')} of one sample by the rule {self.rule}"]
+        if self.tables:
+            parts.append(counted(len(self.tables), "table"))
+        if self.uncounted:
+            parts.append(f"{counted(len(self.uncounted), 'node')} not counted")
+        return ", ".join(parts)
+
+    def overview(self) -> Listing:
+        """Return the operations of each layer by the primitives that occur, and their sums."""
+        names = [name for name in self.primitives if any(row.primitive == name for row in self.online)]
+        counts = self.by_layer() | {"total": self.by_primitive()}
+        return Listing(
+            "operations_by_layer",
+            ("layer", *names, "total"),
+            tuple((layer, *(c.get(p, 0) for p in names), sum(c.values())) for layer, c in counts.items()),
+        )
 
     def listings(self) -> list[Listing]:
         """Return every table of the report: what `to_json` and `write_csv` write."""

@@ -25,6 +25,7 @@ from dataclasses import astuple, dataclass, field, fields
 
 from mfsim.analysis.count import CountReport
 from mfsim.analysis.listing import Listing, write_listings
+from mfsim.analysis.tabular import Tabular
 from mfsim.errors import CountError
 
 BASES = ("table", "interpolated", "given", "fit", "estimate")
@@ -158,8 +159,8 @@ class Spent:
         return cls(*where, primitive, widths, count, each.pj, each.pj * count, each.basis)
 
 
-@dataclass(frozen=True)
-class EnergyReport:
+@dataclass(frozen=True, repr=False)
+class EnergyReport(Tabular):
     """Energy of one sample; `layers` are those of the program in order."""
 
     technology: Technology
@@ -191,6 +192,14 @@ class EnergyReport:
     def estimated_share(self) -> float:
         """The part of the total in 0..1 that rests on estimates; 0 where nothing is spent."""
         return share(self.rows, "estimate")
+
+    def headline(self) -> str:
+        """Return the energy in all, and what it rests on."""
+        return f"{self.total_pj:,.6g} pJ for one sample, {self.estimated_share:.0%} estimated, {self.technology.name}"
+
+    def overview(self) -> Listing:
+        """Return the energy of each layer, and their sum."""
+        return Listing("energy_by_layer", ("layer", "pj"), (*self.by_layer().items(), ("total", self.total_pj)))
 
     def listings(self) -> list[Listing]:
         """Return every table of the report."""

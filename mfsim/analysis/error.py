@@ -17,6 +17,8 @@ from dataclasses import astuple, dataclass, fields
 import numpy as np
 
 from mfsim.analysis.listing import Listing, write_listings
+from mfsim.analysis.tabular import Tabular
+from mfsim.display import counted
 from mfsim.errors import DataError, ModelError, ShapeError, did_you_mean
 from mfsim.ir.program import Program
 
@@ -123,11 +125,15 @@ class LayerError:
     top1: float | None
 
 
-@dataclass(frozen=True)
-class ErrorReport:
+@dataclass(frozen=True, repr=False)
+class ErrorReport(Tabular):
     """Errors of tensors against their float reference, in the order of the program."""
 
     rows: tuple[LayerError, ...]
+
+    def headline(self) -> str:
+        """Return how many tensors were compared, and how many are exact."""
+        return f"{counted(len(self.rows), 'tensor')}, {sum(row.exact for row in self.rows)} of them exact"
 
     def listings(self) -> list[Listing]:
         """Return the table of errors."""

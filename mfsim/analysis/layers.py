@@ -15,7 +15,9 @@ from mfsim.analysis.count import PRIMITIVES, CountReport
 from mfsim.analysis.error import ErrorReport, layer_outputs
 from mfsim.analysis.listing import Listing, write_listings
 from mfsim.analysis.memory import MemoryReport
+from mfsim.analysis.tabular import Tabular
 from mfsim.analysis.widths import Width, WidthReport
+from mfsim.display import counted
 from mfsim.ir.program import Node, Program
 
 
@@ -49,12 +51,31 @@ class LayerRow:
     operations: dict[str, int]
 
 
-@dataclass(frozen=True)
-class LayerReport:
+@dataclass(frozen=True, repr=False)
+class LayerReport(Tabular):
     """The layers of a program in order; `primitives` are the columns of their operations."""
 
     rows: tuple[LayerRow, ...]
     primitives: tuple[str, ...]
+
+    def headline(self) -> str:
+        """Return how many layers there are."""
+        return counted(len(self.rows), "layer")
+
+    def overview(self) -> Listing:
+        """Return words, bits and operations of each layer, all primitives together."""
+        columns = (
+            "layer",
+            "ops",
+            "input_words",
+            "weight_words",
+            "output_words",
+            "proved_bits",
+            "sqnr_db",
+            "weight_bytes",
+        )
+        rows = ((*(getattr(row, name) for name in columns), sum(row.operations.values())) for row in self.rows)
+        return Listing("layers", (*columns, "operations"), tuple(rows))
 
     def listings(self) -> list[Listing]:
         """Return the table of layers, its operations with one column for each primitive and `total`."""

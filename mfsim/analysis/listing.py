@@ -1,6 +1,6 @@
 """A listing: the rows of one analysis under named columns, and the only way from them to CSV and JSON.
 
-CSV and JSON are written from the same rows, so that they cannot say different things. A tuple is a
+CSV and JSON are written from the same rows, and DataFrames too, so that they cannot say different things. A tuple is a
 list in JSON and its entries with a space between in CSV; None is null and an empty cell.
 """
 
@@ -13,14 +13,16 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from mfsim.analysis.tabular import Tabular
+from mfsim.display import counted
 from mfsim.errors import MfsimError
 from mfsim.files import write_whole
 
 Cell = int | float | str | bool | None | tuple[int | str, ...]
 
 
-@dataclass(frozen=True)
-class Listing:
+@dataclass(frozen=True, repr=False)
+class Listing(Tabular):
     """`rows` of cells under `columns`; `name` is the stem of its CSV file."""
 
     name: str
@@ -36,6 +38,14 @@ class Listing:
     def of_records(cls, name: str, columns: Sequence[str], records: Sequence[Mapping[str, object]]) -> Listing:
         """Return the listing of `records`, each a mapping with exactly `columns` as keys."""
         return cls(name, tuple(columns), tuple(tuple(_cell(record[c]) for c in columns) for record in records))
+
+    def listings(self) -> list[Listing]:
+        """Return this listing alone."""
+        return [self]
+
+    def headline(self) -> str:
+        """Return name and size."""
+        return f"{self.name}, {counted(len(self.rows), 'row')} of {counted(len(self.columns), 'column')}"
 
     def records(self) -> list[dict[str, object]]:
         """Return one dict for each row, with tuples as lists: what `json.dumps` takes."""

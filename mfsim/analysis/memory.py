@@ -13,9 +13,11 @@ import os
 import pathlib
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
+from typing import ClassVar
 
-from mfsim.analysis.listing import Listing, write_listings
+from mfsim.analysis.listing import Cell, Listing, write_listings
 from mfsim.analysis.lookup import table_inputs
+from mfsim.analysis.tabular import Tabular
 from mfsim.ir.program import Program
 
 IN_PLACE = frozenset({"reshape", "flatten", "shift"})
@@ -57,14 +59,16 @@ class Stored:
     bytes: int
 
 
-@dataclass(frozen=True)
-class MemoryReport:
+@dataclass(frozen=True, repr=False)
+class MemoryReport(Tabular):
     """Tensors in memory, and the live activations while each node runs.
 
     `schedule` has (node, layer, op, live bits, live bytes, live buffers) for each node; `layers` are all
     layers in order, with "" first for the program's inputs if it is no layer itself; `cache` is None for a
     program without caches.
     """
+
+    MAIN: ClassVar[str] = "memory_tensors"
 
     tensors: tuple[Stored, ...]
     schedule: tuple[tuple[str, str, str, int, int, tuple[str, ...]], ...]
@@ -102,6 +106,19 @@ class MemoryReport:
         if self.cache is not None:
             totals |= {"cache_bytes_per_token": self.cache.bytes_per_token, "cache_tokens": self.cache.rows}
         return totals | {"peak_activation_bytes": self.peak_bytes, "peak_node": self.peak_node}
+
+    def headline(self) -> str:
+        """Return bytes of weights and tables, and the peak of activations."""
+        return (
+            f"weights {self.total_bytes('weight'):,} bytes, tables {self.total_bytes('table'):,} bytes, "
+            f"activations {self.peak_bytes:,} bytes at their peak"
+        )
+
+    def overview(self) -> Listing:
+        """Return the bytes of each layer, and their sums."""
+        rows: list[tuple[Cell, ...]] = [(layer or "(inputs)", *sizes) for layer, *sizes in self.by_layer()]
+        rows.append(("total", *(self.total_bytes(kind) for kind in KINDS)))
+        return Listing("memory_by_layer", ("layer", *(f"{kind}_bytes" for kind in KINDS)), tuple(rows))
 
     def listings(self) -> list[Listing]:
         """Return every table of the report."""

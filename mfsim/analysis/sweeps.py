@@ -11,6 +11,7 @@ from dataclasses import asdict, astuple, dataclass, fields
 from typing import Any
 
 from mfsim.analysis.listing import Cell, Listing
+from mfsim.analysis.tabular import Tabular
 from mfsim.errors import ModelError
 
 Value = int | str | bool | None
@@ -61,8 +62,8 @@ class SweepRow:
     error: str = ""
 
 
-@dataclass(frozen=True)
-class SweepReport:
+@dataclass(frozen=True, repr=False)
+class SweepReport(Tabular):
     """The finished points of a sweep.
 
     Attributes
@@ -103,6 +104,15 @@ class SweepReport:
     def missing(self) -> int:
         """How many points have not run."""
         return self.points - len(self.rows)
+
+    def headline(self) -> str:
+        """Return how many points have run."""
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"{self.name}, {len(self.rows):,} of {self.points:,} points have run{failed}"
+
+    def listings(self) -> list[Listing]:
+        """Return the table of all rows."""
+        return [self.listing()]
 
     def listing(self) -> Listing:
         """Return the table of all rows: `sweep.csv`."""

@@ -13,6 +13,8 @@ from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING
 
 from mfsim.analysis.listing import Listing, write_listings
+from mfsim.analysis.tabular import Tabular
+from mfsim.display import counted
 from mfsim.errors import RangeError
 from mfsim.ir.formats import Format
 from mfsim.ir.program import Node, Program, Tensor
@@ -52,8 +54,8 @@ class Width:
     overflows: int | None
 
 
-@dataclass(frozen=True)
-class WidthReport:
+@dataclass(frozen=True, repr=False)
+class WidthReport(Tabular):
     """The widths of every value, in the order of the program."""
 
     rows: tuple[Width, ...]
@@ -63,6 +65,28 @@ class WidthReport:
         """All overflow events that were observed; None if nothing was simulated."""
         counted = [row.overflows for row in self.rows if row.overflows is not None]
         return sum(counted) if counted else None
+
+    def headline(self) -> str:
+        """Return how many values there are, the most bits of a word, and what overflowed."""
+        seen = "nothing observed" if self.overflows is None else counted(self.overflows, "overflow")
+        widest = max((row.bits for row in self.rows), default=0)
+        return f"{counted(len(self.rows), 'value')}, words of at most {counted(widest, 'bit')}, {seen}"
+
+    def overview(self) -> Listing:
+        """Return word, proved and observed range of each value; observed columns only where something was observed."""
+        seen = any(row.observed_bits is not None for row in self.rows)
+        columns = ("name", "kind", "word", "proved", "proved_bits", "slack")
+        rows = [(r.name, r.kind, r.word, _between(r.proved_lo, r.proved_hi), r.proved_bits, r.slack) for r in self.rows]
+        if not seen:
+            return Listing("widths", columns, tuple(rows))
+        extra = [
+            (_between(r.observed_lo, r.observed_hi), r.observed_bits, r.observed_slack, r.overflows) for r in self.rows
+        ]
+        return Listing(
+            "widths",
+            (*columns, "observed", "observed_bits", "observed_slack", "overflows"),
+            tuple((*row, *more) for row, more in zip(rows, extra, strict=True)),
+        )
 
     def listings(self) -> list[Listing]:
         """Return the table of widths."""
@@ -76,6 +100,10 @@ class WidthReport:
     def write_csv(self, folder: str | os.PathLike[str]) -> list[pathlib.Path]:
         """Write `widths.csv` into `folder` and return its path in a list."""
         return write_listings(self.listings(), folder)
+
+
+def _between(lo: int | None, hi: int | None) -> str | None:
+    return None if lo is None else f"{lo}..{hi}"
 
 
 def bits_of(lo: int, hi: int, signed: bool) -> int:

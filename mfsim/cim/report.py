@@ -10,14 +10,17 @@ import os
 import pathlib
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
+from typing import ClassVar
 
 from mfsim.analysis.count import count
 from mfsim.analysis.energy import Spent, Technology, by_basis, energy, share, summed
 from mfsim.analysis.listing import Cell, Listing, write_listings
+from mfsim.analysis.tabular import Tabular
 from mfsim.cim import converter
 from mfsim.cim.array import Array
 from mfsim.cim.mapping import place_dense, place_node, why_digital
 from mfsim.cim.parts import Outside, Part
+from mfsim.display import counted
 from mfsim.ir.program import Node, Program
 
 
@@ -65,8 +68,8 @@ class DigitalNode:
     reason: str
 
 
-@dataclass(frozen=True)
-class CimReport:
+@dataclass(frozen=True, repr=False)
+class CimReport(Tabular):
     """A program on arrays, for one sample.
 
     Attributes
@@ -77,6 +80,8 @@ class CimReport:
     spent : energy, by what was executed.
     all_digital_pj : energy of the whole program in digital logic.
     """
+
+    MAIN: ClassVar[str] = "cim_nodes"
 
     array: Array
     technology: Technology
@@ -134,6 +139,17 @@ class CimReport:
             "all_digital_pj": self.all_digital_pj,
             "estimated_share": self.estimated_share,
         }
+
+    def headline(self) -> str:
+        """Return where the nodes are, and the energy in all."""
+        return (
+            f"{counted(len(self.nodes), 'node')} on arrays {self.array.name}, {len(self.digital):,} digital, "
+            f"{self.total_pj:,.6g} pJ for one sample"
+        )
+
+    def overview(self) -> Listing:
+        """Return the totals."""
+        return self.table("cim_totals")
 
     def listings(self) -> list[Listing]:
         """Return every table of the report."""

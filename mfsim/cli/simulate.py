@@ -66,7 +66,7 @@ def _simulate(
 
     images = _first(getattr(datasets.load(data), split), samples)
     with out.progress("simulate") as progress:
-        found = simulate(program, images.images, real=True, observe=True, progress=progress, **options)
+        found = simulate(program, images.images, observe=True, progress=progress, **options)
     accuracy = float((classes(program, found.output) == images.labels).mean())
     out.result(samples=found.samples, accuracy=accuracy, observed=found.observed, overflows=found.overflows)
     _ranges(out, program, found.observed, found.overflows)

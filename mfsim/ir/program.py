@@ -20,6 +20,7 @@ import numpy as np
 
 from mfsim.errors import FormatError, ModelError, RangeError, ShapeError
 from mfsim.ir.formats import Format, Range, Scale
+from mfsim.ir.listing import listing, node_line, program_html, program_line, tensor_line
 
 Value = int | str | tuple[int, ...]
 
@@ -42,7 +43,7 @@ def int64_codes(codes: object, what: str) -> np.ndarray:
     return array.astype(np.int64, copy=False)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tensor:
     """One edge or constant of a program.
 
@@ -92,6 +93,9 @@ class Tensor:
             codes.flags.writeable = False
             object.__setattr__(self, "codes", codes)
 
+    def __repr__(self) -> str:
+        return tensor_line(self)
+
     @property
     def is_constant(self) -> bool:
         """Whether the codes are known before the program runs."""
@@ -103,7 +107,7 @@ class Tensor:
         return int(np.prod(self.shape if self.is_constant else self.shape[1:], dtype=object))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Node:
     """One operation: `op` is a name in `mfsim.ops.REGISTRY`.
 
@@ -125,8 +129,11 @@ class Node:
         object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
         object.__setattr__(self, "words", MappingProxyType(dict(self.words)))
 
+    def __repr__(self) -> str:
+        return node_line(self)
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Program:
     """A whole network on codes, its nodes in an order in which they can run.
 
@@ -173,6 +180,15 @@ class Program:
             twice = next((name for name, times in Counter(names).items() if times > 1), None)
             if twice is not None:
                 raise ModelError(f"two {what} are called `{twice}`")
+
+    def __repr__(self) -> str:
+        return program_line(self)
+
+    def __str__(self) -> str:
+        return listing(self)
+
+    def _repr_html_(self) -> str:
+        return program_html(self)
 
     def inputs_of(self, node: Node) -> list[Tensor]:
         """Return the input tensors of `node`, in order."""

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mfsim.analysis.listing import Listing, write_listings
+from mfsim.analysis.tabular import Tabular
+from mfsim.display import counted
 from mfsim.errors import MfsimError, did_you_mean
 from mfsim.papers import hadamard, keyless, learned_queries, minimum
 from mfsim.papers.claim import COLUMNS, VERDICTS, Claim
@@ -53,8 +55,8 @@ TITLES = {
 """What each listing shows, by name."""
 
 
-@dataclass(frozen=True)
-class PapersReport:
+@dataclass(frozen=True, repr=False)
+class PapersReport(Tabular):
     """What the papers claim and what comes out here.
 
     Attributes
@@ -71,6 +73,10 @@ class PapersReport:
     def verdicts(self) -> dict[str, int]:
         """Return the number of claims by verdict."""
         return {verdict: sum(claim.verdict == verdict for claim in self.claims) for verdict in VERDICTS}
+
+    def headline(self) -> str:
+        """Return how many papers and claims there are."""
+        return f"{counted(len(self.papers), 'paper')}, {counted(len(self.claims), 'claim')}"
 
     def claim_listing(self) -> Listing:
         """Return the claims as a listing."""

@@ -16,7 +16,10 @@ import numpy as np
 import onnx
 import torch
 
+from mfsim.analysis.listing import Listing
+from mfsim.analysis.tabular import Tabular
 from mfsim.compiler import compile_model
+from mfsim.display import counted
 from mfsim.errors import DataError
 from mfsim.export.exporter import quantized_model
 from mfsim.export.runtime import run, session
@@ -39,8 +42,8 @@ Source = str | os.PathLike[str] | onnx.ModelProto
 Arrays = Mapping[str, np.ndarray]
 
 
-@dataclass(frozen=True)
-class Realisations:
+@dataclass(frozen=True, repr=False)
+class Realisations(Tabular):
     """What `compare_realisations` found.
 
     Attributes
@@ -53,6 +56,15 @@ class Realisations:
     program: Program
     codes: Mapping[str, np.ndarray]
     parity: tuple[ParityPair, ...]
+
+    def headline(self) -> str:
+        """Return how many codes of all pairs were compared, and how many differ."""
+        return f"{counted(self.compared, 'code')} compared, {self.differences:,} of them differ"
+
+    def listings(self) -> list[Listing]:
+        """Return the table of pairs."""
+        pairs = tuple((pair.name, pair.compared, pair.mismatches) for pair in self.parity)
+        return [Listing("parity", ("name", "compared", "mismatches"), pairs)]
 
     @property
     def compared(self) -> int:

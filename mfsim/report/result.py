@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from mfsim.analysis.added import AddedErrors
 from mfsim.analysis.count import CountReport, strict_multiplication_free
@@ -14,6 +15,7 @@ from mfsim.analysis.layers import LayerReport
 from mfsim.analysis.listing import Cell, Listing
 from mfsim.analysis.memory import MemoryReport
 from mfsim.analysis.sweeps import SweepReport, sweeps_listing
+from mfsim.analysis.tabular import Tabular
 from mfsim.analysis.widths import WidthReport
 from mfsim.cim import CimReport
 from mfsim.errors import CountError, DataError, did_you_mean
@@ -40,8 +42,8 @@ class ParityPair:
         return self.compared > 0 and self.mismatches == 0
 
 
-@dataclass(frozen=True)
-class NetworkResult:
+@dataclass(frozen=True, repr=False)
+class NetworkResult(Tabular):
     """All that is known of one network.
 
     Attributes
@@ -55,6 +57,8 @@ class NetworkResult:
     energy, cim : energy in digital logic, and the network on in-memory-compute arrays; either may be missing.
     sweeps : with different names.
     """
+
+    MAIN: ClassVar[str] = "layers"
 
     name: str
     accuracy: Mapping[str, float | None]
@@ -105,6 +109,16 @@ class NetworkResult:
     def bit_exact(self) -> bool | None:
         """Whether every pair agrees; None if nothing was compared."""
         return all(pair.equal for pair in self.parity) if self.parity else None
+
+    def headline(self) -> str:
+        """Return accuracies, and whether all realisations agree."""
+        accuracy = [f"{stage} {value:.2%}" for stage, value in self.accuracy.items() if value is not None]
+        agreed = {True: ["bit-exact"], False: ["not bit-exact"], None: []}[self.bit_exact]
+        return ", ".join([self.name, *accuracy, *agreed])
+
+    def overview(self) -> Listing:
+        """Return words, bits and operations of each layer."""
+        return self.layers.overview()
 
     def listings(self) -> list[Listing]:
         """Return every table of the network: the CSV files of the report."""

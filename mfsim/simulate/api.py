@@ -1,4 +1,4 @@
-"""`simulate`: a program on a batch of codes, in chunks, on several threads, in bounded memory.
+"""`simulate`: a program on a batch of codes or real values, in chunks, on several threads, in bounded memory.
 
 Chunks never meet: each runs the whole program on its own samples, so the codes do not depend on how
 a batch is cut or how many threads there are. What is asked for is copied out where it appears. Memory is that of the
@@ -17,12 +17,15 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from mfsim.analysis.listing import Listing
+from mfsim.analysis.tabular import Tabular
+from mfsim.display import counted, cut
 from mfsim.errors import DataError, UnsupportedOpError, did_you_mean
 from mfsim.ir.program import Program
 from mfsim.kernels import cpu
 from mfsim.rtl_models.vectors import VectorWriter
 from mfsim.simulate.executor import Executor
-from mfsim.simulate.inputs import Inputs, by_name, check_codes, check_integers, quantize_input
+from mfsim.simulate.inputs import Inputs, by_name, check_codes, check_whole, is_real
 
 KERNELS = ("fast", "plain")
 """Which forms of the kernels may run; the codes are the same."""
@@ -31,8 +34,8 @@ _Found = tuple[int, dict[str, int], dict[str, tuple[int, int]]]
 """What a chunk finds: its size, overflow events by node, extreme codes by tensor."""
 
 
-@dataclass(frozen=True)
-class Simulation:
+@dataclass(frozen=True, repr=False)
+class Simulation(Tabular):
     """What a simulation found.
 
     Attributes
@@ -49,6 +52,31 @@ class Simulation:
     observed: dict[str, tuple[int, int]] = field(default_factory=dict)
     overflows: dict[str, int] = field(default_factory=dict)
     kept: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def headline(self) -> str:
+        """Return samples, outputs, and what overflowed."""
+        outputs = ", ".join(f"{name}[{','.join(map(str, codes.shape[1:]))}]" for name, codes in self.outputs.items())
+        observed = f", {counted(len(self.observed), 'tensor')} observed" if self.observed else ""
+        overflows = counted(sum(self.overflows.values()), "overflow")
+        return f"{counted(self.samples, 'sample')}, outputs {cut(outputs)}{observed}, {overflows}"
+
+    def listings(self) -> list[Listing]:
+        """Return least and greatest code of each output, kept and observed tensor, and the overflow events of nodes."""
+        roles = dict.fromkeys(self.observed, "observed") | dict.fromkeys(self.kept, "kept")
+        roles |= dict.fromkeys(self.outputs, "output")
+        codes = self.kept | self.outputs
+        rows = []
+        for name, role in roles.items():
+            found = codes.get(name)
+            shape = None if found is None else " x ".join(map(str, found.shape[1:]))
+            extremes = self.observed.get(name, (None, None))
+            if found is not None and found.size:
+                extremes = int(found.min()), int(found.max())
+            rows.append((name, role, shape, *extremes))
+        return [
+            Listing("simulation", ("tensor", "role", "shape", "least", "greatest"), tuple(rows)),
+            Listing("overflows", ("node", "overflows"), tuple(self.overflows.items())),
+        ]
 
     @property
     def output(self) -> np.ndarray:
@@ -89,7 +117,6 @@ class Simulator:
         self,
         inputs: Inputs,
         *,
-        real: bool = False,
         batch_size: int | None = None,
         threads: int | None = None,
         observe: bool = False,
@@ -108,12 +135,11 @@ class Simulator:
                 raise DataError(f"the program has no activation `{name}`{did_you_mean(name, program.tensors)}")
         arrays = by_name(program, inputs)
         samples = len(next(iter(arrays.values()))) if arrays else 0
-        if real and not samples:
-            quantize_input(program, arrays)
-        for name, codes in {} if real else arrays.items():
-            check_integers(name, codes)
-            if trace is not None:
-                check_codes(program.tensors[name], codes)
+        for name, values in arrays.items():
+            if not is_real(name, values) and trace is not None:
+                check_codes(program.tensors[name], values)
+        if not samples:
+            check_whole(program, arrays)
         results = {
             name: np.empty((samples, *program.tensors[name].shape[1:]), np.int64) for name in (*program.outputs, *keep)
         }
@@ -137,12 +163,10 @@ class Simulator:
                 stop = min(start + size, samples)
                 part = {name: array[start:stop] for name, array in arrays.items()}
                 try:
-                    events = executor.run(part, visit, real)
+                    events = executor.run(part, visit)
                 except DataError:
                     # Say where it is, or what codes reach, in all samples, not in this chunk.
-                    whole = by_name(program, quantize_input(program, arrays)) if real else arrays
-                    for name, codes in whole.items():
-                        check_codes(program.tensors[name], codes)
+                    check_whole(program, arrays)
                     raise
                 return stop - start, events, seen
 
@@ -216,7 +240,6 @@ def simulate(
     program: Program,
     inputs: Inputs,
     *,
-    real: bool = False,
     batch_size: int | None = None,
     threads: int | None = None,
     observe: bool = False,
@@ -230,9 +253,9 @@ def simulate(
     Parameters
     ----------
     program : Program
-    inputs : integer array [batch, ...] for a program of one input, or a dict of them by name
-        Codes in the proved range of each input; `quantize_input` makes them. The batch may be empty.
-    real : whether the inputs are real values instead, quantized chunk by chunk as `quantize_input` does
+    inputs : array [batch, ...] for a program of one input, or a dict of them by name
+        Of each input, a floating-point array holds real values, which are quantized chunk by chunk as `quantize_input`
+        does; an integer array holds codes in its proved range. The batch may be empty.
     batch_size : samples of one chunk, at least 1; by default as many as stay in a core's cache
     threads : chunks in work at a time, at least 1; the number of usable cores by default
     observe : whether to find the least and greatest code of every activation
@@ -255,7 +278,6 @@ def simulate(
     """
     return Simulator(program, kernels=kernels).run(
         inputs,
-        real=real,
         batch_size=batch_size,
         threads=threads,
         observe=observe,

@@ -12,7 +12,7 @@ from mfsim.ir.program import Program, Tensor
 from mfsim.kernels.rows.packed import narrow
 from mfsim.kernels.scratch import aligned, scratch
 from mfsim.simulate.dispatch import bound
-from mfsim.simulate.inputs import check_codes, fill_codes
+from mfsim.simulate.inputs import check_codes, fill_codes, is_real
 from mfsim.simulate.planner import Plan, View
 
 CACHE = 1 << 24
@@ -88,9 +88,10 @@ class Executor:
         }
         self._free: list[_Room] = []
 
-    def run(self, inputs: Mapping[str, np.ndarray], visit: Visit, real: bool = False) -> dict[str, int]:
-        """Run one chunk of codes, or of `real` inputs, show what is to be seen to `visit`, and return the overflow events by node.
+    def run(self, inputs: Mapping[str, np.ndarray], visit: Visit) -> dict[str, int]:
+        """Run one chunk, show what is to be seen to `visit`, and return the overflow events by node.
 
+        Floating-point inputs are real values and are quantized; integers are codes.
         What `visit` gets holds codes of any integer type, and only until it returns. Codes outside the range of an input
         are a `DataError`.
         """
@@ -100,19 +101,17 @@ class Executor:
         except IndexError:
             room = _Room()
         with scratch.lent(room.buffers):
-            events = self._run(room, batch, inputs, visit, real)
+            events = self._run(room, batch, inputs, visit)
         self._free.append(room)
         return events
 
-    def _run(
-        self, room: _Room, batch: int, inputs: Mapping[str, np.ndarray], visit: Visit, real: bool
-    ) -> dict[str, int]:
+    def _run(self, room: _Room, batch: int, inputs: Mapping[str, np.ndarray], visit: Visit) -> dict[str, int]:
         sources, calls = self._bound(room, batch)
-        for name, codes in inputs.items():
-            if real:
-                fill_codes(self.program, name, codes, sources[name][0])
+        for name, values in inputs.items():
+            if is_real(name, values):
+                fill_codes(self.program, name, values, sources[name][0])
             else:
-                _take(self.program.tensors[name], codes, sources[name][0])
+                _take(self.program.tensors[name], values, sources[name][0])
         for _, shown in sources.values():
             for name, codes in shown:
                 visit(name, codes)

@@ -49,12 +49,24 @@ def by_name(program: Program, inputs: Inputs) -> dict[str, np.ndarray]:
     return {name: given[name] for name in program.inputs}
 
 
-def check_integers(name: str, codes: np.ndarray) -> None:
-    """Raise `DataError` unless `codes` of the input `name` are integers."""
-    if codes.dtype.kind not in "iu":
-        raise DataError(
-            f"the input `{name}` must be integer codes, not {codes.dtype}; use quantize_input for real values"
-        )
+def is_real(name: str, values: np.ndarray) -> bool:
+    """Return whether `values` of the input `name` are real values, which are floating-point, or else integer codes.
+
+    Raises
+    ------
+    DataError
+        If they are neither.
+    """
+    if values.dtype.kind not in "fiu":
+        raise DataError(f"the input `{name}` must be floating-point values or integer codes, not {values.dtype}")
+    return values.dtype.kind == "f"
+
+
+def check_whole(program: Program, arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise the `DataError` of the first input, of all samples, that cannot be quantized or whose codes are outside its range."""
+    for name, values in arrays.items():
+        codes = _codes(program, name, values) if is_real(name, values) else values
+        check_codes(program.tensors[name], codes)
 
 
 def check_codes(tensor: Tensor, codes: np.ndarray) -> None:

@@ -38,7 +38,7 @@ def accuracy(
     Parameters
     ----------
     program : of one input and one output [batch, classes]
-    images : floating-point array [batch, ...]
+    images : array [batch, ...] as of `simulate`: real values if floating-point, codes if integer
     labels : integer array [batch]
 
     Raises
@@ -54,7 +54,7 @@ def accuracy(
         raise DataError(
             f"there must be one label for each of at least one image, not {labels.shape} for {len(values)} images"
         )
-    result = simulate(program, values, real=True, batch_size=batch_size, threads=threads, progress=progress)
+    result = simulate(program, values, batch_size=batch_size, threads=threads, progress=progress)
     return float(np.mean(classes(program, result.output) == labels))
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-from mfsim.parity.file_error import OutputError, measure
 from onnx import TensorProto, helper
 
 from mfsim.compiler import compile_model
 from mfsim.ir.program import Program
+from mfsim.parity.file_error import OutputError, measure
 from mfsim.serialize.read import read_integer
 from mfsim.serialize.write import integer_model
 from tests.compiler.files import QONNX, File

@@ -8,8 +8,8 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from mfsim.compiler import compile_model
-from mfsim.serialize.read import load
 from mfsim.errors import MfsimError, ModelError, UnsupportedOpError
+from mfsim.serialize.read import load
 from tests.compiler.files import QONNX, File, assert_like_runtime, images
 
 

@@ -53,6 +53,6 @@ def wht_run(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["README.md", "docs/quickstart.md"])
 def test_python_in_texts(name, wht_run):
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
     before = "from mfsim.data import load\nimages = load('digits').test.images\n"
-    assert "addsub" in run(["-c", before + block], wht_run)
+    assert "addsub" in run(["-c", "\n".join([before, *blocks])], wht_run)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from mfsim.parity.compare import codes_of
 from torch import nn
 
 from mfsim.analysis import memory
@@ -15,6 +14,7 @@ from mfsim.export import open_model, quantized_model
 from mfsim.export.runtime import run, session
 from mfsim.nn import Add
 from mfsim.nn.attention import PRESETS, cache_bytes
+from mfsim.parity.compare import codes_of
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.simulate import quantize_input, simulate
 from tests.bits import assert_bit_equal

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from mfsim.parity.compare import codes_of
-from mfsim.parity.reference import run_reference
 
 from mfsim.compiler import compile_model
 from mfsim.export.exporter import quantized_model
 from mfsim.export.runtime import run, session
 from mfsim.nn import models
+from mfsim.parity.compare import codes_of
+from mfsim.parity.reference import run_reference
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.quant.decoding import decoder_step
 from mfsim.serialize.read import read_integer

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from mfsim.parity.compare import codes_of
-from mfsim.parity.reference import run_reference
 from torch import nn
 
 from mfsim.compiler import compile_model
@@ -15,6 +13,8 @@ from mfsim.export.exporter import quantized_model
 from mfsim.export.runtime import run, session
 from mfsim.nn import Add, LayerNorm, MatMul, MFMatMul, MFMul, Mul, Softmax, TanhL1, TokenEmbedding, models
 from mfsim.nn.attention import Attention, AttentionConfig
+from mfsim.parity.compare import codes_of
+from mfsim.parity.reference import run_reference
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.serialize.read import read_integer
 from mfsim.serialize.write import integer_model

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -39,17 +41,31 @@ ZERO = np.zeros((2, 3), np.int64)
         (one(), np.int64(3), {}, ShapeError, "the input `x` must have the shape (batch, 3), not ()"),
         (
             one(),
-            ZERO / 2,
+            ZERO.astype(object),
             {},
             DataError,
-            "the input `x` must be integer codes, not float64; use quantize_input for real values",
+            "the input `x` must be floating-point values or integer codes, not object",
+        ),
+        (
+            one(),
+            ZERO[:0] * 1j,
+            {},
+            DataError,
+            "the input `x` must be floating-point values or integer codes, not complex128",
+        ),
+        (
+            one("none"),
+            ZERO[:0] / 2,
+            {},
+            DataError,
+            "the input `x` must be integers, which number rows, not float64",
         ),
         (
             one(),
             ZERO > 0,
             {},
             DataError,
-            "the input `x` must be integer codes, not bool; use quantize_input for real values",
+            "the input `x` must be floating-point values or integer codes, not bool",
         ),
         (one(), ZERO + 8, {}, DataError, "the codes of input `x` must be in -8..7, of its word s4, and reach 8..8"),
         (one(), ZERO - 9, {}, DataError, "the codes of input `x` must be in -8..7, of its word s4, and reach -9..-9"),
@@ -203,8 +219,6 @@ def test_only_output():
 @pytest.mark.parametrize(
     ("values", "text"),
     [
-        (ZERO, "the input `x` must be floating-point values, not int64"),
-        (ZERO[:0], "the input `x` must be floating-point values, not int64"),
         (np.where(np.arange(27).reshape(9, 3) == 22, np.nan, 0.0), "sample 7 of input `x` holds NaN"),
         (np.where(np.arange(27).reshape(9, 3) == 25, np.inf, 0.0), "sample 8 of input `x` holds infinity"),
     ],
@@ -212,19 +226,41 @@ def test_only_output():
 def test_errors_in_real_inputs_name_the_sample_of_all(values, text):
     for threads in (1, 2):
         with pytest.raises(DataError) as caught:
-            simulate(one(), values, real=True, batch_size=2, threads=threads)
+            simulate(one(), values, batch_size=2, threads=threads)
         assert str(caught.value) == text
+
+
+def test_a_dict_of_real_values_and_codes_is_decided_input_by_input():
+    program = two()
+    program = replace(program, metadata={"input.left.rounding": "floor", "input.right.rounding": "none"})
+    real, codes = np.array([[1.75, -0.5, 99.0], [0.25, 2.5, -99.0]]), np.array([[1, -2, 0], [7, 0, -8]])
+    expected = np.array([[2, -3, 7], [7, 2, -16]])
+    for word in (np.float16, np.float32, np.float64):
+        for kind in (np.int8, np.int64):
+            inputs = {"left": real.astype(word), "right": codes.astype(kind)}
+            for threads in (1, 2):
+                assert_bit_equal(simulate(program, inputs, batch_size=1, threads=threads).output, expected)
+    with pytest.raises(DataError) as caught:
+        simulate(program, {"left": codes, "right": real})
+    assert str(caught.value) == "the input `right` must be integers, which number rows, not float64"
+    with pytest.raises(DataError) as caught:
+        simulate(program, {"left": real, "right": codes + 1}, batch_size=1)
+    assert str(caught.value) == "the codes of input `right` must be in -8..7, of its word s4, and reach -7..8"
+
+
+def test_unsigned_integers_are_codes_too():
+    assert_bit_equal(simulate(one(), np.array([[1, 2, 3]], np.uint8)).output, np.array([[-1, -2, -3]]))
 
 
 def test_real_inputs_of_programs_that_do_not_round():
     bipolar = one("bipolar")
     values = np.array([[-0.5, 0.0, 3.0]] * 5)
     expected = simulate(bipolar, quantize_input(bipolar, values)).output
-    assert_bit_equal(simulate(bipolar, values, real=True, batch_size=2).output, expected)
+    assert_bit_equal(simulate(bipolar, values, batch_size=2).output, expected)
     narrow = one(range_=Range.of(-2, 1))
     codes = quantize_input(narrow, np.array([[-9.0, 0.25, 9.0]]))
     assert_bit_equal(codes, np.array([[-2, 0, 1]]))
-    assert_bit_equal(simulate(narrow, np.array([[-9.0, 0.25, 9.0]]), real=True).output, -codes)
+    assert_bit_equal(simulate(narrow, np.array([[-9.0, 0.25, 9.0]])).output, -codes)
 
 
 def test_real_inputs_stay_in_the_ranges_of_their_channels():
@@ -234,6 +270,6 @@ def test_real_inputs_stay_in_the_ranges_of_their_channels():
     text = "the codes of input `x` must be in 0..7, of its word s4, and reach -8..0"
     for threads in (1, 2):
         with pytest.raises(DataError) as caught:
-            simulate(program, values, real=True, batch_size=2, threads=threads)
+            simulate(program, values, batch_size=2, threads=threads)
         assert str(caught.value) == text
-    assert_bit_equal(simulate(program, -values, real=True).output[:, 1], np.array([0, -3, 0, 0, 0, 0, 0, -7, 0]))
+    assert_bit_equal(simulate(program, -values).output[:, 1], np.array([0, -3, 0, 0, 0, 0, 0, -7, 0]))

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from mfsim.parity.reference import run_reference
 
 from mfsim.ir.builder import ProgramBuilder
 from mfsim.ir.formats import Format, Range, Scale
 from mfsim.kernels import cpu
+from mfsim.parity.reference import run_reference
 from mfsim.simulate import simulate
 from mfsim.simulate.dispatch import Ending, fast_form
 from mfsim.simulate.planner import LINE, Plan

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from mfsim.parity.reference import run_reference
 
 from mfsim.errors import DataError, UnsupportedOpError
 from mfsim.ir.builder import ProgramBuilder
 from mfsim.ir.formats import Format, Scale
+from mfsim.parity.reference import run_reference
 from mfsim.simulate import Simulator, quantize_input, simulate
 from mfsim.simulate.executor import MOST_SIZES
 from mfsim.simulate.planner import Plan
@@ -276,7 +276,7 @@ def test_real_inputs_are_quantized_chunk_by_chunk(threads):
         for word in (np.float16, np.float32, np.float64):
             values = np.ldexp(rng.standard_normal((21, 3, 4)) * 40, min(exponent, 4)).astype(word)
             expected = simulate(program, quantize_input(program, values), observe=True, keep="x")
-            found = simulate(program, values, real=True, batch_size=4, threads=threads, observe=True, keep="x")
+            found = simulate(program, values, batch_size=4, threads=threads, observe=True, keep="x")
             assert_bit_equal(found.output, expected.output)
             assert_bit_equal(found.kept["x"], expected.kept["x"])
             assert (found.overflows, found.observed) == (expected.overflows, expected.observed)
