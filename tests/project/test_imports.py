@@ -10,7 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TORCH = {
-    *("mfsim/conversion", "mfsim/nn", "mfsim/papers", "mfsim/quant", "mfsim/shapes"),
+    *("mfsim/conversion", "mfsim/nn", "mfsim/quant", "mfsim/shapes"),
     *("mfsim/train.py", "mfsim/pipeline.py", "mfsim/realisations.py", "export"),
 }
 ONNX = {"mfsim/compiler", "mfsim/realisations.py", "export"}
