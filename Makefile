@@ -4,7 +4,7 @@
 #   PYTEST_ARGS="..."         more arguments for pytest
 #   BENCH_ARGS="-k networks"  the benchmarks to run; all by default
 .POSIX:
-.PHONY: help demo test lint format types docs wheel bench clean
+.PHONY: help demo test lint format types docs papers wheel bench clean
 
 PY = .venv/bin/python
 PYTEST_ARGS =
@@ -18,6 +18,7 @@ help:
 	@echo "make format  let ruff format the sources"
 	@echo "make types   mypy"
 	@echo "make docs    build the documentation in docs/_build"
+	@echo "make papers  print the tables of four papers beside ours and write docs/papers.md"
 	@echo "make wheel   build the wheel, install it in a fresh environment and import it there"
 	@echo "make bench   time mfsim beside its peers; results in benchmarks/results.json and docs/performance.md"
 	@echo "make clean   remove what was built, but not .venv"
@@ -35,7 +36,8 @@ lint:
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m codespell_lib
-	.venv/bin/lint-imports
+	$(PY) tools/assemble.py
+	cd build/tree && ../../.venv/bin/lint-imports --config ../../pyproject.toml
 
 format:
 	@tools/bootstrap dev
@@ -44,11 +46,16 @@ format:
 
 types:
 	@tools/bootstrap dev
-	$(PY) -m mypy
+	$(PY) tools/assemble.py
+	cd build/tree && ../../$(PY) -m mypy --config-file ../../pyproject.toml
 
 docs:
 	@tools/bootstrap dev
 	$(PY) -m sphinx -W --keep-going -q -b html docs docs/_build
+
+papers:
+	@tools/bootstrap
+	$(PY) -m examples.papers --page docs/papers.md
 
 wheel:
 	@tools/bootstrap dev

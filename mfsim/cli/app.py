@@ -16,7 +16,6 @@ from mfsim.cli import (
     demo,
     export,
     ops,
-    papers,
     quantize,
     report,
     rtl,
@@ -66,7 +65,6 @@ for _module in (
     rtl,
     report,
     ops,
-    papers,
 ):
     app.command(_module.__name__.rpartition(".")[2])(_module.command)
 

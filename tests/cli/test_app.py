@@ -30,7 +30,6 @@ COMMANDS = [
     "rtl",
     "report",
     "ops",
-    "papers",
 ]
 SLOW = ("torch", "onnx", "onnxruntime", "numba", "brevitas", "sklearn", "numpy")
 

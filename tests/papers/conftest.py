@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mfsim.papers import report
+from examples.papers import report
 
 
 @pytest.fixture(scope="session")

@@ -6,11 +6,10 @@ from collections import Counter
 
 import pytest
 
+from examples.papers import closed_forms
+from examples.papers.closed_forms import CLASSES, closed_form, differences, per_layer
+from examples.papers.units import SETTINGS, UNITS, Unit, counts, uses
 from mfsim.errors import CountError
-from mfsim.papers import unit_tables
-from mfsim.papers.closed_forms import closed_form
-from mfsim.papers.unit_tables import CLASSES, differences, per_layer
-from mfsim.papers.units import SETTINGS, UNITS, Unit, counts, uses
 
 MINI, COMPACT = SETTINGS
 
@@ -108,7 +107,7 @@ def test_folding_leaves_what_the_plain_unit_costs():
 
 
 def test_a_difference_without_a_reason_is_an_error(monkeypatch):
-    monkeypatch.setattr(unit_tables, "WHY", {})
+    monkeypatch.setattr(closed_forms, "WHY", {})
     message = "the count of addsub in the normaliser of `qkk` differs for an unknown reason"
     with pytest.raises(CountError, match=f"^{message}$"):
         differences(Unit("learned-queries", "qkk"), MINI)

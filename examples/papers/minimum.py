@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from torch import nn
+
+from examples.papers.claims import Claim, Source
+from examples.papers.measure import MNIST, create, parameters, unit
+from examples.papers.values import Counted, Derived
 from mfsim.analysis.listing import Cell, Listing
 from mfsim.nn import TriangularLinear
 from mfsim.nn.attention import PRESETS
 from mfsim.nn.models.layers import make_mlp
-from mfsim.papers.claim import Claim, Source
-from mfsim.papers.measure import MNIST, create, parameters, size, unit
 
 NAME = "minimum"
 TITLE = "Reducing the Transformer Architecture to a Minimum (arXiv 2410.13732)"
@@ -35,14 +38,21 @@ SHARES = (
 )
 
 
-def matrices(preset: str, encoders: int = 1, mlp: bool = False) -> int:
+def matrices(preset: str, encoders: int = 1, mlp: bool = False) -> Counted:
     """Return the entries of all matrices of `encoders` encoders, biases and norms left out."""
-    entries = size(unit(replace(PRESETS[preset], bias=False), WIDTH), matrices=True)
+    parts: list[nn.Module] = []
+    for _ in range(encoders):
+        parts += [unit(replace(PRESETS[preset], bias=False), WIDTH), *([_mlp()] if mlp else [])]
+    return Counted.parameters(*parts, matrices=True)
+
+
+def _mlp() -> nn.Module:
     inner = make_mlp("gelu", WIDTH, MULTIPLE * WIDTH)
-    return encoders * (entries + (size(inner, matrices=True) if mlp and inner is not None else 0))
+    assert inner is not None
+    return inner
 
 
-def total(**options: object) -> int:
+def total(**options: object) -> Counted:
     """Return the parameters of `min-transformer` on MNIST with unchanged attention."""
     return parameters("min-transformer", MNIST, attention="qkv", **options)
 
@@ -76,44 +86,38 @@ def _formulas() -> Iterator[Claim]:
             residual=False,
             norm="none",
         )
-        chained = size(stack.get_submodule("blocks")) + size(stack.get_submodule("chained"))
+        chained = Counted.parameters(stack.get_submodule("blocks"), stack.get_submodule("chained"))
         for what, printed, ours, formula in (
             ("attention", "4 S N^2", matrices("qkv", encoders), 4 * encoders * WIDTH**2),
             ("W_QK and W_VO", "2 S N^2", matrices("collapsed-vo", encoders), 2 * encoders * WIDTH**2),
             ("W_QK and one W_VO", "(S + 1) N^2", chained, (encoders + 1) * WIDTH**2),
         ):
             shown = f"{what}, S = {encoders}"
-            yield SOURCE.holds(where, shown, printed, ours, ours == formula, f"{example}, H = 1, without biases")
-        percent = 100 * chained / matrices("qkv", encoders)
-        yield SOURCE.holds(
+            yield SOURCE.equal(where, shown, printed, ours, f"{example}, H = 1, without biases", formula)
+        yield SOURCE.bound(
             where,
             f"share of W_QK and one W_VO, S = {encoders}",
             "slightly more than 25 %",
-            percent,
-            25 < percent < 30,
-            "(S + 1) / 4 S, from the built stack",
+            chained.percent_of(matrices("qkv", encoders)),
+            "(S + 1) / 4 S, from the built stack; how much is slightly the paper does not say",
         )
-    triangle = size(TriangularLinear(WIDTH))
-    yield SOURCE.holds(
+    yield SOURCE.equal(
         "section 5",
         "a triangular similarity",
         "N (N + 1) / 2",
-        triangle,
-        triangle == WIDTH * (WIDTH + 1) // 2,
+        Counted.parameters(TriangularLinear(WIDTH)),
         f"the built layer at N = {WIDTH}",
+        WIDTH * (WIDTH + 1) // 2,
     )
-    inner = make_mlp("gelu", WIDTH, MULTIPLE * WIDTH)
-    assert inner is not None
-    mlp = size(inner)
-    yield SOURCE.holds(
+    yield SOURCE.equal(
         "conclusions",
         "MLP",
         "2 h N^2 + h N + N",
-        mlp,
-        mlp == 2 * MULTIPLE * WIDTH**2 + MULTIPLE * WIDTH + WIDTH,
+        Counted.parameters(_mlp()),
         f"the built MLP at N = {WIDTH}, h = {MULTIPLE}",
+        2 * MULTIPLE * WIDTH**2 + MULTIPLE * WIDTH + WIDTH,
     )
-    times = size(inner, matrices=True) / matrices("qkv")
+    times = Counted.parameters(_mlp(), matrices=True) / matrices("qkv")
     yield SOURCE.number("conclusions", "MLP over attention at h = 4", "2", times, "matrices of the built parts")
 
 
@@ -127,7 +131,7 @@ def _totals() -> Iterator[Claim]:
     for what, text, options in TOTALS:
         yield SOURCE.number("section 6", f"parameters, {what}", text, total(**options), no_vit)
     baseline, deeper = printed["6 encoders with MLP"], printed["12 encoders with MLP"]
-    ratio = EXAMPLES["MNIST"] * CLASSES / baseline
+    ratio = Derived(EXAMPLES["MNIST"] * CLASSES / baseline)
     yield SOURCE.number(
         "section 6.1",
         "Q = K M / P of the original on MNIST",
@@ -142,47 +146,60 @@ def _totals() -> Iterator[Claim]:
 def _shares() -> Iterator[Claim]:
     whole, smallest = matrices("qkv", mlp=True), matrices("wqk-novo")
     why = f"matrices of one encoder, h = {MULTIPLE}, against the unchanged one with MLP"
-    yield SOURCE.number("conclusions", "left without MLP", "33", 100 * matrices("qkv") / whole, why, unit="%")
+    yield SOURCE.number("conclusions", "left without MLP", "33", matrices("qkv").percent_of(whole), why, unit="%")
     yield SOURCE.number(
-        "section 6.1", "symmetric without MLP", "25", 100 * matrices("symmetric") / whole, why, unit="%"
+        "section 6.1", "symmetric without MLP", "25", matrices("symmetric").percent_of(whole), why, unit="%"
     )
     yield SOURCE.number(
         "section 6.1",
         "collapsed matrices without MLP",
         "33",
-        100 * matrices("wqk") / whole,
+        matrices("wqk").percent_of(whole),
         "one of four matrices goes, as in the symmetric variant; a third is what the unchanged attention without MLP leaves",
         unit="%",
     )
-    percent = 100 * smallest / whole
-    yield SOURCE.holds("conclusions", "minimum without MLP", "less than 10 %", percent, percent < 10, why)
-    yield SOURCE.holds("abstract", "parameters saved", "up to 90 %", 100 - percent, 100 - percent >= 90, why)
-    least = parameters("min-transformer", MNIST, attention="wqk-novo")
+    least, original = parameters("min-transformer", MNIST, attention="wqk-novo"), total(depth=6, mlp="gelu")
+    left, saved = least.percent_of(original).value, (original - least).percent_of(original).value
+    yield SOURCE.bound(
+        "conclusions",
+        "minimum without MLP",
+        "less than 10 %",
+        smallest.percent_of(whole),
+        f"{why}; of whole networks of width {WIDTH} {left:.2f} % are left, which is beyond it",
+    )
+    yield SOURCE.bound(
+        "abstract",
+        "parameters saved",
+        "up to 90 %",
+        (whole - smallest).percent_of(whole),
+        f"{why}: more than the paper says; whole networks of width {WIDTH} save {saved:.2f} %, which is within it",
+    )
     built = f"built networks of width {WIDTH}, with embedding, positions, norms and head"
     for where, what, depth, printed in (
         ("section 6.2", "minimum, share of the original with MLP (a tenth)", 6, "10"),
         ("conclusions", "minimum of 6 encoders, share of 12 unchanged ones with MLP", 12, "5"),
     ):
-        yield SOURCE.number(where, what, printed, 100 * least / total(depth=depth, mlp="gelu"), built, unit="%")
+        ours = least.percent_of(total(depth=depth, mlp="gelu"))
+        yield SOURCE.number(where, what, printed, ours, built, unit="%")
     for where, what, preset, base, printed in (
         ("section 3", "attention parameters saved by W_QK and W_VO", "collapsed-vo", "qkv", "50"),
         ("conclusions", "attention parameters saved without W_V and W_O, on collapsed W_QK", "wqk-novo", "qkv", "75"),
     ):
-        saved = 100 * (1 - matrices(preset) / matrices(base))
-        yield SOURCE.number(where, what, printed, saved, "matrices of the built units", unit="%")
+        fewer = (matrices(base) - matrices(preset)).percent_of(matrices(base))
+        yield SOURCE.number(where, what, printed, fewer, "matrices of the built units", unit="%")
     pairs = {name: _scores_part(name) for name in ("qkv", "symmetric", "wqk")}
     for where, what, name in (
         ("conclusions", "query and key parameters saved by symmetry", "symmetric"),
         ("conclusions", "query and key parameters saved by collapsing", "wqk"),
     ):
-        saved = 100 * (1 - pairs[name] / pairs["qkv"])
-        yield SOURCE.number(where, what, "50", saved, "matrices of the built units", unit="%")
+        fewer = (pairs["qkv"] - pairs[name]).percent_of(pairs["qkv"])
+        yield SOURCE.number(where, what, "50", fewer, "matrices of the built units", unit="%")
 
 
-def _scores_part(preset: str) -> int:
+def _scores_part(preset: str) -> Counted:
     """Return the entries of the matrices of queries and keys."""
     built = unit(replace(PRESETS[preset], bias=False), WIDTH)
-    return sum(size(part) for part in (built.query, built.key) if part is not None)
+    return Counted.parameters(*(part for part in (built.query, built.key) if part is not None))
 
 
 def listings() -> list[Listing]:
@@ -191,8 +208,8 @@ def listings() -> list[Listing]:
         (
             what,
             int(text.replace(",", "")),
-            total(**options),
-            round(100 * (total(**options) / int(text.replace(",", "")) - 1), 1),
+            total(**options).value,
+            round(100 * (total(**options).value / int(text.replace(",", "")) - 1), 1),
         )
         for what, text, options in TOTALS
     )
@@ -201,7 +218,10 @@ def listings() -> list[Listing]:
         for what, text, _ in TOTALS
     )
     whole = matrices("qkv", mlp=True)
-    variants = tuple((name, what, matrices(name), round(100 * matrices(name) / whole, 2)) for name, what in SHARES)
+    variants = tuple(
+        (name, what, matrices(name).value, round(float(matrices(name).percent_of(whole).value), 2))
+        for name, what in SHARES
+    )
     return [
         Listing("minimum_totals", ("network", "printed", "ours", "percent_more"), defaults),
         Listing("minimum_overdetermination", ("network", "printed_parameters", "mnist", "cifar10"), ratios),

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from torch import nn
 
+from examples.papers.claims import MEASUREMENT, Claim, Source, rounded
+from examples.papers.measure import create, decode_listing, module_count, parameters, unit
+from examples.papers.values import Counted, Derived
 from mfsim.analysis.listing import Cell, Listing
 from mfsim.nn.attention import PRESETS, Attention, AttentionConfig, cache_bytes, fold_attention
-from mfsim.papers.claim import MEASUREMENT, Claim, Source, rounded
-from mfsim.papers.decode_steps import decode_listing
-from mfsim.papers.measure import create, module_count, parameters, size, stacked, unit
 
 NAME = "keyless"
 TITLE = "Keyless Attention (arXiv 2606.21848)"
@@ -51,31 +51,20 @@ TESTS = (
 
 
 @functools.cache
-def _shallow(attention: str, blocks: int) -> nn.Module:
-    """Return a network of the Qwen2-1.5B shape with so many blocks."""
-    return create("qwen2-1.5b", attention=attention, depth=blocks)
+def _network(attention: str) -> nn.Module:
+    """Return the network of the Qwen2-1.5B shape."""
+    return create("qwen2-1.5b", attention=attention)
 
 
-def _shallow_size(attention: str, folded: bool, blocks: int) -> int:
-    built = _shallow(attention, blocks)
-    return size(fold_attention(built) if folded else built)
-
-
-@functools.cache
 def _qwen(attention: str) -> Attention:
     """Return the attention unit of a layer of the Qwen2-1.5B shape."""
-    first = _shallow(attention, 1).get_submodule("blocks.0.attention")
+    first = _network(attention).get_submodule("blocks.0.attention")
     assert isinstance(first, Attention)
     return first
 
 
-@functools.cache
-def _whole() -> nn.Module:
-    return create("qwen2-1.5b", attention="qkv")
-
-
 def _qwen_layers() -> int:
-    return len(list(_whole().get_submodule("blocks").children()))
+    return len(list(_network("qkv").get_submodule("blocks").children()))
 
 
 def qwen_cache(attention: str, tokens: int) -> int:
@@ -98,27 +87,25 @@ def _matrices() -> Iterator[Claim]:
     units = {
         name: unit(replace(PRESETS[name], heads=heads, bias=False), width) for name in ("qkv", "qvv2", "qvv3", "qvv4")
     }
-    count = {name: len(list(found.parameters())) for name, found in units.items()}
-    yield SOURCE.holds(
+    yield SOURCE.equal(
         "equation 2",
-        "projection matrices of QVV(3), as many as of QKV",
-        f"{count['qkv']}",
-        count["qvv3"],
-        count["qvv3"] == count["qkv"],
+        "projection matrices of QVV(3)",
+        "the same number as QKV",
+        Counted.tensors(units["qvv3"]),
         "a count of matrices with W_O; W_R is n x n for each head, so parameters are fewer (below)",
+        Counted.tensors(units["qkv"]),
     )
-    fused = size(fold_attention(units["qvv3"]))
-    yield SOURCE.holds(
+    yield SOURCE.equal(
         "section on Keyless Attention",
         "inference: W_Q W_R is one matrix, no additional cost for a greater depth",
         "as QVV(2)",
-        fused,
-        fused == size(units["qvv2"]) == size(fold_attention(units["qvv4"])),
+        Counted.parameters(fold_attention(units["qvv3"])),
         "parameters of one fused layer, d = 1024, equal for QVV(2), QVV(3) and QVV(4)",
+        *(Counted.parameters(other) for other in (units["qvv2"], fold_attention(units["qvv4"]))),
     )
-    ratio = parameters("gpt2-36", attention="qkv")
+    whole = parameters("gpt2-36", attention="qkv")
     yield SOURCE.number(
-        "abstract", "GPT-2 with 36 layers", "557", ratio, "d = 1024, embeddings not tied", unit="M", scale=1e6
+        "abstract", "GPT-2 with 36 layers", "557", whole, "d = 1024, embeddings not tied", unit="M", scale=1e6
     )
     yield SOURCE.number(
         "abstract",
@@ -129,35 +116,35 @@ def _matrices() -> Iterator[Claim]:
         unit="M",
         scale=1e6,
     )
-    qwen = size(_whole())
-    yield SOURCE.number(
-        "other architectures", "Qwen2 1.5B", "1.5", qwen, "the public configuration", unit="B", scale=1e9
-    )
+    qwen = Counted.parameters(_network("qkv"))
+    reason = "parameters of the network built from the public configuration"
+    yield SOURCE.number("other architectures", "Qwen2 1.5B", "1.5", qwen, reason, unit="B", scale=1e9)
 
 
 def _training() -> Iterator[Claim]:
     for name, minutes in MINUTES:
         yield SOURCE.measured(TRAINING, f"minutes for each epoch, {name}", minutes, MEASUREMENT)
     hours = sum(float(minutes) for _, minutes in MINUTES) * 10 * 3 / 60
-    yield SOURCE.number(TRAINING, "GPU hours", "102.30", hours, "the printed minutes, 10 epochs, 3 runs")
+    yield SOURCE.number(TRAINING, "GPU hours", "102.30", Derived(hours), "the printed minutes, 10 epochs, 3 runs")
     for name, loss, perplexity, gap in LOSSES:
         yield SOURCE.measured(TRAINING, f"best validation loss, {name}", loss)
         ours = math.exp(float(loss))
         reason = "exp of the printed loss"
         if f"{ours:.2f}" != perplexity:
             reason = "exp of the printed loss; perhaps a mean over seeds is printed, which is not exp of the mean loss"
-        yield SOURCE.number(TRAINING, f"perplexity, {name}", perplexity, ours, reason)
+        yield SOURCE.number(TRAINING, f"perplexity, {name}", perplexity, Derived(ours), reason)
         yield SOURCE.measured(TRAINING, f"overfitting gap, {name}", gap)
 
 
 def _decoding() -> Iterator[Claim]:
-    yield SOURCE.number(DECODING, "layers of Qwen2-1.5B", "28", _qwen_layers(), "the public configuration")
-    yield SOURCE.number(DECODING, "KV heads of Qwen2-1.5B", "2", _qwen("qkv").config.groups, "the public configuration")
+    typed = "the public configuration, as it is typed here"
+    yield SOURCE.number(DECODING, "layers of Qwen2-1.5B", "28", Derived(_qwen_layers()), typed)
+    yield SOURCE.number(DECODING, "KV heads of Qwen2-1.5B", "2", Derived(_qwen("qkv").config.groups), typed)
     for tokens in TOKENS:
         both, one = qwen_cache("qkv", tokens), qwen_cache("qvv3", tokens)
-        yield SOURCE.number(
-            DECODING, f"cache saved at {tokens} tokens", "50", 100 * (both - one) / both, "values alone", unit="%"
-        )
+        saving = Derived(100 * (both - one) / both)
+        reason = "one cached row for each token instead of two"
+        yield SOURCE.number(DECODING, f"cache saved at {tokens} tokens", "50", saving, reason, unit="%")
     figures = (("qvv3", "V alone", "0.118"), ("qkv", "K and V", "0.236"))
     printing = [
         tokens - TOKENS[-1]
@@ -173,31 +160,30 @@ def _decoding() -> Iterator[Claim]:
             DECODING,
             f"cache of 8192 tokens, {what}",
             printed,
-            qwen_cache(name, TOKENS[-1]),
+            Derived(qwen_cache(name, TOKENS[-1])),
             reason,
             unit="GB",
             scale=1e9,
         )
     saved = _projection_cost("qkv") - _projection_cost("qvv3")
     found = _qwen("qkv")
-    product = found.width * found.n * found.config.groups
-    yield SOURCE.holds(
+    yield SOURCE.equal(
         DECODING,
         "multiplications of one layer and token that the missing key projection saves",
         "d x d_kv",
         saved,
-        saved == product,
-        f"dense products of a fused layer for one token; {saved * _qwen_layers():,} in {_qwen_layers()} layers",
+        f"dense products of a fused layer for one token; {saved.value * _qwen_layers():,} in {_qwen_layers()} layers",
+        found.width * found.n * found.config.groups,
     )
     yield SOURCE.measured(DECODING, "decode throughput above QKV", "higher", MEASUREMENT)
 
 
-def _projection_cost(attention: str) -> int:
+def _projection_cost(attention: str) -> Counted:
     """Return products by learned constants of one folded layer and token."""
     found = _qwen(attention)
     config: AttentionConfig = replace(found.config, rope=False, causal=False)
     fused = fold_attention(Attention(config, found.width, 1))
-    return module_count(lambda: fused, 1, found.width).by_class()["learned"]
+    return Counted.operations(module_count(lambda: fused, 1, found.width), "mul", "learned")
 
 
 def listings() -> list[Listing]:
@@ -207,10 +193,8 @@ def listings() -> list[Listing]:
     depths: list[tuple[Cell, ...]] = []
     for name in ("qkv", "qkv3", "qvv2", "qvv3", "qvv4", "qvv4relu"):
         layer = unit(replace(PRESETS[name], heads=16, bias=False), 1024)
-        depth = _qwen_layers()
-        trained = stacked(functools.partial(_shallow_size, name, False), depth)
-        fused = stacked(functools.partial(_shallow_size, name, True), depth)
-        depths.append((name, size(layer), size(fold_attention(layer)), trained, fused))
+        built = (layer, fold_attention(layer), _network(name), fold_attention(_network(name)))
+        depths.append((name, *(Counted.parameters(found).value for found in built)))
     columns = ("unit", "layer_of_1024_trained", "layer_of_1024_fused", "qwen2_trained", "qwen2_fused")
     steps = decode_listing(_qwen("qkv").config, _qwen("qkv").width, _qwen_layers(), CONTEXTS)
     return [cache, steps, Listing("keyless_parameters", columns, tuple(depths))]

@@ -1,35 +1,43 @@
-"""Write docs/papers.md: the tables and counts of the papers beside what comes out here, from `mfsim.papers`.
+"""The page docs/papers.md: the tables and counts of the papers beside what comes out here.
 
-`tests/papers/test_document.py` fails while the file differs from what this writes.
+`make papers` writes it; `tests/papers/test_document.py` fails while the file differs from what `text` returns.
 """
 
 from __future__ import annotations
 
-import pathlib
-import sys
+from examples.papers.claims import COLUMNS
+from examples.papers.report import PAPERS, TABLES, PapersReport
+from mfsim.cli.session import shown
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-FILE = ROOT / "docs" / "papers.md"
 LEFT_OUT = ("attention_layer_primitives",)
 """Listings that are too wide for a page; the command prints them."""
 
 INTRODUCTION = """# The papers' tables
 
-Every table and count of four papers, beside what is built and counted here. Nothing in the column *ours* is typed:
-networks are built without memory for their weights, and counted from shapes. The verdict follows from the two numbers:
+Every table and count of four papers, beside what comes out here. The column *basis* says how our value was found:
 
-- *exact*: our value rounds to the printed digits, or satisfies the printed formula or bound.
-- *not derivable*: no arithmetic gives it; it needs training, or measures the authors' machines, or depends on sizes that
-  the paper does not state.
+- *counted*: on a network or layer that is built for it, or on the count of its operations. The configuration that is built
+  is typed, as the paper states it or, where it does not, as the reason says; the figure itself is typed nowhere.
+- *derived*: arithmetic on figures that the paper prints, or on a configuration that is typed here. Agreement says that the
+  paper's figures fit each other, and no more.
+- *measured*: there is no value of ours. The authors trained it or took it on their machines.
+- *unstated*: there is no value of ours. It depends on something that the paper does not say.
+
+The verdict follows from the printed text and our value:
+
+- *exact*: our value rounds to the printed digits, or is equal to the printed formula (to what stands in O( ) of an order of
+  growth).
+- *within the bound*, *beyond the bound*: the paper prints a bound, such as "less than 10 %", which our value keeps or not.
 - *does not reproduce*: what is public leads to another number; the reason says what is known.
+- *not derivable*: nothing here gives it.
 
-This page is written by `python tools/write_papers.py` from what
+`make papers` writes this page. From the root of a checkout,
 
-    mfsim papers
+    python -m examples.papers
 
-prints. `--paper` takes one paper, `--csv` writes the tables as files, `--json` prints them as one object whose counts are
-whole numbers. The accuracies that these units reach here, trained and quantized, are another matter and are not on this
-page.
+prints the same tables. `--paper` takes one paper, `--csv` writes the tables as files, `--json` prints them as one object
+whose counts are whole numbers. It lies in `examples/papers`, not in the wheel. The accuracies that these units reach here, trained and
+quantized, are another matter and are not on this page.
 """
 
 LAYERS = """
@@ -48,8 +56,6 @@ counted without its zeros. So are both in the program of a quantized network.
 
 def cell(value: object) -> str:
     """Return a cell of a Markdown table."""
-    from mfsim.cli.session import shown
-
     return shown(value).replace("|", "\\|")
 
 
@@ -64,36 +70,22 @@ def table(columns: tuple[str, ...], rows: tuple[tuple[object, ...], ...]) -> str
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def text(found: object) -> str:
-    """Return the page for a `PapersReport`."""
-    from mfsim.papers import PAPERS, TITLES, PapersReport
-
-    assert isinstance(found, PapersReport)
-    parts = [INTRODUCTION, ", ".join(f"{count} {verdict}" for verdict, count in found.verdicts().items()) + ".\n"]
+def text(found: PapersReport) -> str:
+    """Return the page for a report on all papers."""
+    totals = found.total_listing()
+    parts = [INTRODUCTION, table(totals.columns, totals.rows)]
     for name, paper in PAPERS.items():
         rows = tuple(
-            (claim.where, claim.what, claim.claimed, claim.ours, claim.verdict, claim.reason)
+            (claim.where, claim.what, claim.claimed, claim.value, claim.basis, claim.verdict, claim.reason)
             for claim in found.claims
             if claim.paper == name
         )
-        parts += [f"## {paper.title}\n", table(("where", "what", "claimed", "ours", "verdict", "reason"), rows)]
+        parts += [f"## {paper.title}\n", table(COLUMNS[1:], rows)]
     for listing in found.tables:
         if listing.name in LEFT_OUT:
             continue
-        parts.append(f"## {TITLES[listing.name]}\n")
+        parts += [f"## {TABLES[listing.name].title}\n", f"Figures: {TABLES[listing.name].basis}.\n"]
         if listing.name == "attention_layer":
             parts.append(LAYERS.lstrip("\n"))
         parts.append(table(listing.columns, listing.rows))
     return "\n".join(parts)
-
-
-def main() -> None:
-    """Write the page."""
-    sys.path.insert(0, str(ROOT))
-    from mfsim.papers import report
-
-    FILE.write_text(text(report()), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -6,14 +6,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mfsim.analysis.count import paper_rows
+from examples.papers.claims import Claim, Source
+from examples.papers.closed_forms import CLASSES
+from examples.papers.measure import CIFAR, TINY, create, multiplications, network_count, parameters, unit, unit_count
+from examples.papers.units import SETTINGS, UNITS, Unit, summed
+from examples.papers.values import Counted, Derived
+from mfsim.analysis.count import CountReport, paper_rows
 from mfsim.analysis.listing import Cell, Listing
 from mfsim.nn.attention import PRESETS
 from mfsim.nn.filterbank import filters
-from mfsim.papers.claim import Claim, Source
-from mfsim.papers.measure import CIFAR, TINY, create, multiplications, network_count, parameters, size, unit
-from mfsim.papers.unit_tables import CLASSES, per_layer
-from mfsim.papers.units import SETTINGS, UNITS, Unit, summed
 
 NAME = "learned-queries"
 TITLE = "Learned Queries and Keys Are All You Need (arXiv 2609.36698)"
@@ -55,22 +56,23 @@ def claims() -> Iterator[Claim]:
 def _parameters() -> Iterator[Claim]:
     width = SETTINGS[0].width
     projections = {
-        name: sum(size(getattr(unit(PRESETS[name], width), part), True) for part in parts)
+        name: Counted.parameters(*(getattr(unit(PRESETS[name], width), part) for part in parts), matrices=True)
         for name, parts in (("qkv", ("query", "key", "value")), ("qkk", ("query", "key")))
     }
     formula = "matrices of the built projections at d = 128, without biases and W_O"
     for name, times, printed in (("qkv", 3, "3 d^2"), ("qkk", 2, "2 d^2: only W_Q and W_K")):
         ours = projections[name]
-        yield SOURCE.holds(
-            "section 2.5", f"projection parameters of {name}", printed, ours, ours == times * width**2, formula
-        )
-    directional = len(filters(8)) - 1
-    yield SOURCE.number("section 2.4", "directional filters", "30", directional, "3 scales, 5 shears, 2 cones")
+        yield SOURCE.equal("section 2.5", f"projection parameters of {name}", printed, ours, formula, times * width**2)
+    directional = Derived(len(filters(8)) - 1)
+    yield SOURCE.number(
+        "section 2.4", "directional filters", "30", directional, "3 scales, 5 shears, 2 cones, as they are typed here"
+    )
     qkv, qkk, shearlet = (parameters("mini-vit", attention=name) for name in ("qkv", "qkk", "qk-sk"))
     for what, fewer in (("QKK, DCT, WHT", qkk), ("Shearlet", shearlet)):
-        reason = f"{qkv - fewer:,} of {qkv:,} parameters less"
+        saved = qkv - fewer
+        reason = f"{saved.value:,} of {qkv.value:,} parameters less"
         yield SOURCE.number(
-            "section 2.5", f"reduction of Mini-ViT, {what}", "12", 100 * (qkv - fewer) / qkv, reason, unit="%"
+            "section 2.5", f"reduction of Mini-ViT, {what}", "12", saved.percent_of(qkv), reason, unit="%"
         )
 
 
@@ -79,35 +81,37 @@ def _complexities() -> Iterator[Claim]:
     n, d, heads = setting.tokens, setting.width, setting.heads
     core, log = 3 * n * d**2 + 2 * n**2 * d, int(math.log2(d // heads))
     where, layer = "table 1", f"one layer of Mini-ViT, N = {n}, d = {d}, H = {heads}"
-    multiplied = {
-        name: sum(per_layer(Unit(NAME, name), setting)[kind] for kind in CLASSES)
-        for name in ("qkv", "qkk", "qk-dctk", "qk-whtk", "qk-mfqk")
-    }
-    products = f"multiplications of {layer}"
+    reports = {name: _layer(name) for name in ("qkv", "qkk", "qk-dctk", "qk-whtk", "qk-mfqk")}
+    multiplied = {name: Counted.operations(report, "mul") for name, report in reports.items()}
+    products = f"multiplications of {layer}, equal to what stands in O( )"
     for name, printed, formula in (
-        ("qkv", "4 N d^2 + 2 N^2 d", core + n * d**2),
-        ("qkk", "3 N d^2 + 2 N^2 d", core),
-        ("qk-dctk", "3 N d^2 + 2 N^2 d + N d^2 / H", core + n * d**2 // heads),
-        ("qk-mfqk", "3 N d^2 + 2 N^2 d", core),
+        ("qkv", "O(4 N d^2 + 2 N^2 d)", core + n * d**2),
+        ("qkk", "O(3 N d^2 + 2 N^2 d)", core),
+        ("qk-dctk", "O(3 N d^2 + 2 N^2 d + N d^2 / H)", core + n * d**2 // heads),
+        ("qk-mfqk", "O(3 N d^2 + 2 N^2 d)", core),
     ):
-        ours = multiplied[name]
-        yield SOURCE.holds(where, f"complexity of {name}", printed, ours, ours == formula, products)
-    sums = (per_layer(Unit(NAME, name), setting)["addsub"] for name in ("qk-whtk", "qkk"))
-    whole = multiplied["qk-whtk"] + next(sums) - next(sums)
-    yield SOURCE.holds(
+        yield SOURCE.equal(where, f"complexity of {name}", printed, multiplied[name], products, formula)
+    transformed, plain = (Counted.operations(reports[name], "addsub") for name in ("qk-whtk", "qkk"))
+    yield SOURCE.equal(
         where,
         "complexity of qk-whtk",
-        "3 N d^2 + 2 N^2 d + N d log d_k",
-        whole,
-        whole == core + n * d * log,
-        f"{products}, and the additions that the transform adds",
+        "O(3 N d^2 + 2 N^2 d + N d log d_k)",
+        multiplied["qk-whtk"] + transformed - plain,
+        f"multiplications of {layer}, and the additions that the transform adds, equal to what stands in O( )",
+        core + n * d * log,
     )
-    yield SOURCE.measured(
+    yield SOURCE.unstated(
         where,
         "complexity of qk-sk",
-        "3 N d^2 + 2 N^2 d + d N_p log N_p + H M N_p",
+        "O(3 N d^2 + 2 N^2 d + d N_p log N_p + H M N_p)",
         "an order of growth without constants; what a radix-2 filterbank takes is among the attention layers",
     )
+
+
+def _layer(preset: str) -> CountReport:
+    """Return the operations of one attention layer of Mini-ViT."""
+    setting = SETTINGS[0]
+    return unit_count(setting.config(Unit(NAME, preset)), setting.width, setting.tokens)
 
 
 def _table2() -> Iterator[Claim]:
@@ -161,14 +165,18 @@ def _table3() -> Iterator[Claim]:
             "section 3",
             f"gap of top-1 on {data}",
             printed,
-            tops[0] - tops[1],
+            Derived(tops[0] - tops[1]),
             "from the accuracies of table 3",
             unit="points",
         )
     for data, shapes, patch in (("C10", CIFAR, "4 x 4"), ("Tiny-IN", TINY, "8 x 8")):
-        positions = create("compact-vit", shapes).get_parameter("tokens.positions").shape[1]
+        positions = create("compact-vit", shapes).get_parameter("tokens.positions")
         yield SOURCE.number(
-            "section 3", f"tokens on {data}, patches of {patch}", "65", positions, "the class token too"
+            "section 3",
+            f"tokens on {data}, patches of {patch}",
+            "65",
+            Counted.length(positions, 1),
+            "positions of the built network, the class token too",
         )
 
 
@@ -200,7 +208,7 @@ def listings() -> list[Listing]:
     """Return parameters of every unit in the three models, and where the compact ViT multiplies."""
     models = (("mini-vit", CIFAR), ("compact-vit", CIFAR), ("compact-vit", TINY))
     rows: list[tuple[Cell, ...]] = [
-        (name, *(parameters(model, data, attention=_fitting(name, model)) for model, data in models))
+        (name, *(parameters(model, data, attention=_fitting(name, model)).value for model, data in models))
         for name in dict.fromkeys(of_paper.preset for of_paper in UNITS)
     ]
     combined = replace(PRESETS["qkk"], output="hadamard", hadamard_size="block")
@@ -208,7 +216,7 @@ def listings() -> list[Listing]:
         (
             name,
             *(
-                parameters(model, data, heads=heads, **options)
+                parameters(model, data, heads=heads, **options).value
                 for (model, data), heads in zip(models, HEADS, strict=True)
             ),
         )
@@ -234,7 +242,8 @@ def _multiplied() -> Iterator[Listing]:
         for name in names:
             full = summed(network_count(model, data, name).online)
             shown = f"{model} {'x'.join(str(n) for n in data[0])}"
-            rows.append((shown, name, multiplications(model, data, name), *(full[c] for c in CLASSES), full["addsub"]))
+            products = multiplications(model, data, name).value
+            rows.append((shown, name, products, *(full[c] for c in CLASSES), full["addsub"]))
     columns = ("model", "unit", "rule_paper", *(f"full_{name.replace(' ', '_')}" for name in CLASSES), "full_addsub")
     yield Listing("vision_transformer_multiplications", columns, tuple(rows))
     shares: dict[str, int] = {}

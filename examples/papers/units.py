@@ -1,4 +1,4 @@
-"""The attention units of the papers, each in the ways it can be computed, and their counts by part.
+"""The attention units of the papers, each in the ways it can be computed, their counts by part, and transforms.
 
 A transform may be counted as the module is written (a matrix product; for Fourier magnitudes the
 fixed-point op of the integer program), by a fast algorithm that runs on counting numbers
@@ -12,10 +12,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from examples.papers.measure import module_count, unit_count
+from mfsim.analysis.listing import Listing
+from mfsim.nn import WHT
 from mfsim.nn.attention import PRESETS, AttentionConfig
-from mfsim.op_counter.fast_transforms import transform_rows
+from mfsim.op_counter.fast_transforms import counted, transform_rows
 from mfsim.ops.op import Row
-from mfsim.papers.measure import unit_count
 
 PARTS = ("projections", "transforms", "mf value", "scores", "normaliser", "aggregation", "output transform")
 WAYS = ("written", "fast", "fixed-point", "folded")
@@ -37,7 +39,7 @@ class Unit:
 
     Attributes
     ----------
-    paper, preset : a key of `mfsim.papers.PAPERS`, one of `mfsim.nn.attention.PRESETS`.
+    paper, preset : a key of `examples.papers.PAPERS`, one of `mfsim.nn.attention.PRESETS`.
     way : one of `WAYS`.
     """
 
@@ -136,3 +138,28 @@ def summed(rows: Iterable[Row]) -> Counter[str]:
     for row in rows:
         found[counted_name(row)] += row.count
     return found
+
+
+TRANSFORMS = (
+    ("cosine (Lee)", "cosine", (8, 32, 64)),
+    ("Fourier, complex", "fourier", (8, 32, 64)),
+    ("Fourier, real", "real_fourier", (8, 32, 64)),
+    ("Fourier magnitudes", "magnitudes", (32, 64)),
+    ("filterbank, two features", "filtered", (8,)),
+)
+"""What is shown, its name in `mfsim.op_counter.fast_transforms`, lengths (for a filterbank the side of the grid)."""
+
+
+def primitive_counts() -> Listing:
+    """Return the operations of one transform of each length."""
+    rows: list[tuple[str, int, int, int, int]] = []
+    for length in (8, 32, 64):
+        found = summed(module_count(WHT, 1, length).online)
+        rows.append(("Walsh-Hadamard", length, 0, 0, found["addsub"]))
+    for shown, name, lengths in TRANSFORMS:
+        for n in lengths:
+            tally = counted(name, n)
+            learned_or_squares = tally.get("mul learned", 0) + tally.get("mul activation", 0)
+            rows.append((shown, n, tally.get("mul fixed", 0), learned_or_squares, tally["addsub"]))
+    columns = ("transform", "length", "mul_fixed", "mul_learned_or_squares", "addsub")
+    return Listing("transforms", columns, tuple(rows))

@@ -1,0 +1,1 @@
+"""Scripts that show one thing each, and packages run with `python -m examples.NAME`."""
