@@ -62,7 +62,7 @@ def command(
 
 def _count_program(out: Session, target: pathlib.Path, rule: str, strict: bool, allow_uncounted: bool) -> None:
     from mfsim.analysis import count, memory, strict_multiplication_free
-    from mfsim.workflow.run_folder import RunFolder, load_program
+    from mfsim.run_folder import RunFolder, load_program
 
     program = load_program(target)
     report = count(program, rule, allow_uncounted)

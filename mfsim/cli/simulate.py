@@ -44,7 +44,7 @@ def command(
     integer.onnx and the definitions of the ops, and layer by layer with the float network.
     """
     with session(json, debug) as out:
-        from mfsim.workflow.run_folder import RunFolder, load_program
+        from mfsim.run_folder import RunFolder, load_program
 
         options = {"trace": trace, "batch_size": batch_size, "threads": threads}
         if target.is_dir():
@@ -85,8 +85,8 @@ def _verify(
 ) -> None:
     """Simulate a run folder's program, and compare it with everything else in the folder."""
     from mfsim.errors import ParityError
+    from mfsim.run_folder import RunFolder
     from mfsim.workflow.images import load_data
-    from mfsim.workflow.run_folder import RunFolder
     from mfsim.workflow.steps import load_quantized
     from mfsim.workflow.verify import simulate_step
 

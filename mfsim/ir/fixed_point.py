@@ -23,7 +23,7 @@ from mfsim.errors import DataError, FormatError, ShapeError
 from mfsim.ir.formats import Format, Overflow, Range, Rounding, Scale
 from mfsim.ir.program import Tensor, int64_codes
 from mfsim.kernels.rounding import ROUNDINGS
-from mfsim.ops.grid.kernels import QUICK, run_requantize
+from mfsim.ops.grid.kernels import QUICK, quick, run_requantize
 from mfsim.ops.grid.kernels import dequantize as dequantize_kernel
 from mfsim.ops.grid.kernels import quantize as quantize_kernel
 

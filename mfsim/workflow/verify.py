@@ -23,14 +23,14 @@ from mfsim.export.layers import layer_values, with_outputs
 from mfsim.export.runtime import run as run_session
 from mfsim.export.runtime import session
 from mfsim.ir.program import Program
+from mfsim.parity.compare import ParityPair
 from mfsim.parity.realisations import float_pairs, integer_pairs, reference_pair
 from mfsim.quant import QuantizedNetwork
-from mfsim.quant.approximation_error import added_errors
-from mfsim.report import ParityPair
+from mfsim.quant.approximation_error import approximation_errors
+from mfsim.run_folder import RunFolder
 from mfsim.simulate import Simulation, quantize_input, simulate
 from mfsim.simulate.values import classes
 from mfsim.train import logits
-from mfsim.workflow.run_folder import RunFolder
 
 ERROR_SAMPLES = 1024
 """Samples whose layers are compared with float; all tensors of a batch are kept for that."""
@@ -148,7 +148,7 @@ def simulate_step(
         result.observed,
         result.overflows,
         _errors(run, program, split.images[:ERROR_SAMPLES], codes[:ERROR_SAMPLES], progress),
-        added_errors(quantized, split.images[:ERROR_SAMPLES]),
+        approximation_errors(quantized, split.images[:ERROR_SAMPLES]),
     )
     if record:
         run.write("simulation.json", found.to_json())

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mfsim.analysis import count
-from mfsim.workflow.run_folder import STEPS, RunFolder, load_program
+from mfsim.run_folder import STEPS, RunFolder, load_program
 from tests.cli.conftest import mfsim
 
 STEP_COMMANDS = ["export", "check", "compile", "simulate", "count", "widths", "report"]
