@@ -26,6 +26,9 @@ from mfsim.ir.program import Node, Tensor, Value, int64_codes
 MULTIPLIED_BY = ("learned", "activation", "fixed")
 """The three classes of multiplication that are kept apart."""
 
+TAPS = ("executed", "valid")
+"""Which taps of windows count: all that are executed, padding included, or those inside the image."""
+
 
 @dataclass(frozen=True)
 class Attribute:
@@ -114,6 +117,7 @@ class Op:
     derive : returns the derived attributes (alignment shifts, clamps) for given input tensors.
     integer_body : whether its body in model.onnx computes in int64 between its input and its output, so
         that only these have to be exact in float32, not the inner words.
+    windowed : whether it has windows over an image with padding; `count` then takes `taps`, one of `TAPS`.
     searched : the inputs that are tables of step functions: read at the number of thresholds that a
         word reaches, never at a code, so that a straight line in them is no product.
     """
@@ -125,11 +129,26 @@ class Op:
     primitives: frozenset[str]
     infer: Callable[[Sequence[Tensor], Mapping[str, Value]], Inference]
     reference: Callable[[Sequence[np.ndarray], Mapping[str, Value]], list[np.ndarray]]
-    count: Callable[[Node, Sequence[Tensor], Sequence[Tensor]], list[Row]]
+    count: Callable[..., list[Row]]
     realisations: frozenset[str] = frozenset({"kernel", "torch", "onnx", "integer"})
     derive: Callable[[Sequence[Tensor], Mapping[str, Value]], Mapping[str, Value]] | None = None
     integer_body: bool = False
+    windowed: bool = False
     searched: frozenset[str] = frozenset()
+
+    def rows(
+        self, node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], taps: str = "executed"
+    ) -> list[Row]:
+        """Return the operations of one sample of `node`.
+
+        Parameters
+        ----------
+        node : a node of this op.
+        inputs, outputs : its tensors; their batch axis is not counted.
+        taps : "executed" counts every tap of a window as the plain kernel executes it, padding included;
+            "valid" counts windows as if they held only their taps inside the image. See `TAPS`.
+        """
+        return self.count(node, inputs, outputs, taps=taps) if self.windowed else self.count(node, inputs, outputs)
 
     def derived(self, tensors: Sequence[Tensor], attributes: Mapping[str, object]) -> dict[str, Value]:
         """Return all attributes for `tensors`: checked, defaults filled in, derived ones computed.

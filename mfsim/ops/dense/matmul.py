@@ -53,7 +53,7 @@ def reference(inputs, attributes):
 def count(node, inputs, outputs):
     length, total = inputs[0].shape[-1], size(outputs[0].shape)
     terms = total * (length + 1) // 2 if node.attributes["triangle"] == "lower" else total * length
-    return dense_count(node, inputs, outputs, terms)
+    return dense_count(node, inputs, terms, total)
 
 
 OP = Op(

@@ -27,7 +27,7 @@ from mfsim.ir.formats import Format, Scale
 from mfsim.ir.program import Node, Tensor, Value
 from mfsim.ops.alignment import align, check_shifts
 from mfsim.ops.bounds import Bounds, Operands
-from mfsim.ops.op import Attribute, Inference, Row, result, rows, size
+from mfsim.ops.op import Attribute, Inference, Row, result, rows
 from mfsim.ops.products import Sums, bias_codes, unpacked
 
 ALIGNED_ATTRIBUTES = (
@@ -105,12 +105,10 @@ def aligned_term(term: Term, x: np.ndarray, w: np.ndarray, attributes: Mapping[s
     return term.value(x * 2 ** attributes["shift_x"], w * 2 ** attributes["shift_w"])
 
 
-def aligned_count(
-    term: Term, node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], length: int
-) -> list[Row]:
-    """Return the rows of a product with sums of `length` terms."""
+def aligned_count(term: Term, node: Node, inputs: Sequence[Tensor], terms: int, sums: int) -> list[Row]:
+    """Return the rows of a product with `terms` terms in all its `sums`."""
     x, w, bias = unpacked(inputs)
-    words, total = node.words, size(outputs[0].shape)
+    words = node.words
     bits = {name: words.get(f"aligned_{name}", t.format).bits for name, t in (("x", x), ("w", w))}
     prepared = []
     for name, tensor in (("x", x), ("w", w)):
@@ -124,7 +122,7 @@ def aligned_count(
     return rows(
         node,
         *prepared,
-        *((primitive, widths, total * length) for primitive, widths in term.count(node, (bits["x"], bits["w"]))),
-        ("addsub", (words["acc"].bits, addend), total * (length - (bias is None))),
-        ("neg", (addend,), total if bias is None else 0),
+        *((primitive, widths, terms) for primitive, widths in term.count(node, (bits["x"], bits["w"]))),
+        ("addsub", (words["acc"].bits, addend), terms - sums * (bias is None)),
+        ("neg", (addend,), sums if bias is None else 0),
     )

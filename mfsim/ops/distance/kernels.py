@@ -6,7 +6,7 @@ import numpy as np
 
 from mfsim.kernels.arrays import as_matrices, starts
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.primitives import absolute, addsub, host_by_sign, less, negate, select, shift_left
+from mfsim.kernels.primitives import absolute, addsub, host_mode, less, negate, select, shift_left
 from mfsim.kernels.windows import gather, window_of
 
 # Shared loops of the products on one grid: alignment of the operands, and one sum of terms of each kind.
@@ -29,7 +29,7 @@ def aligned(codes, places):
 def _split_signs(x, places, magnitudes, signs):
     for i in range(x.size):
         magnitudes[i] = absolute(shift_left(x[i], places) if places > 0 else x[i])
-        signs[i] = host_by_sign(x[i], -1, 1)
+        signs[i] = host_mode(x[i])
 
 
 def magnitudes_and_signs(codes, places):

@@ -24,7 +24,7 @@ from mfsim.ops.distance.definition import (
     derive_for,
 )
 from mfsim.ops.matrices import matrix_sums, matrix_terms
-from mfsim.ops.op import Op
+from mfsim.ops.op import Op, size
 from mfsim.ops.products import unpacked
 
 SIGN_BITS = 2
@@ -84,7 +84,8 @@ def reference(inputs, attributes):
 
 
 def count(node, inputs, outputs):
-    return aligned_count(MIN, node, inputs, outputs, inputs[0].shape[-1])
+    total = size(outputs[0].shape)
+    return aligned_count(MIN, node, inputs, total * inputs[0].shape[-1], total)
 
 
 OP = Op(

@@ -186,7 +186,7 @@ def _division_rows(attributes, words, n: int, length: int) -> list[tuple[Any, ..
     return [
         ("shift", (root,), n * (1 + (attributes["shift"] < 0))),
         ("shift", (weighted,), n * length),
-        ("addsub", (numerator, root), n * length),
+        ("addsub", (numerator, root + max(-attributes["shift"], 0)), n * length),
         ("div", (numerator, words["divisor"].bits), n * length),
     ]
 

@@ -145,12 +145,13 @@ def count(node, inputs, outputs):
     total, distance = node.words["sum"].bits, node.words["distance"].bits
     compared = seen.entries * (node.attributes["clamp_out"] == "high")
     places = max(1, (lnk.shape[0] - 1).bit_length())
+    least = int(table.codes[0]).bit_length() - (lnm.shape[0] - 1).bit_length()
     return rows(
         node,
         *term_rows(node, x, table, seen, raised=True),
         *search_rows(total, thresholds.format.bits, thresholds.shape[0], seen.count),
         ("shift", (rounded,), seen.count),
-        ("addsub", (places, places), seen.count),
+        ("addsub", (places, max(1, least.bit_length())), seen.count),
         ("addsub", (total, rounded), seen.count),
         ("shift", (rounded,), seen.count),
         ("lut", (places, lnk.format.bits), seen.count),
