@@ -2,7 +2,8 @@
 
 Rules for every file in this room:
 1. `infer` proves: the output range holds for every input inside the input ranges (`tight` where
-   both ends are attained), and each inner word holds every partial sum in any order, bias included.
+   both ends are attained), and each inner word holds every partial sum in any order, bias included;
+   `held` says which values of the plain kernel a word holds.
 2. `reference` is written from the definition, in Python ints on object arrays, and shares no line
    with the kernel.
 3. `count` gives the operations of one sample, as the plain kernel executes them, with the widths of
@@ -28,6 +29,8 @@ MULTIPLIED_BY = ("learned", "activation", "fixed")
 
 TAPS = ("executed", "valid")
 """Which taps of windows count: all that are executed, padding included, or those inside the image."""
+Held = Mapping[str, str | tuple[str, ...]]
+"""By the place of a value in the plain kernel, the word that holds it."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,8 @@ class Op:
     integer_body : whether its body in model.onnx computes in int64 between its input and its output, so
         that only these have to be exact in float32, not the inner words.
     windowed : whether it has windows over an image with padding; `count` then takes `taps`, one of `TAPS`.
+    held : which inner word holds which value of the plain kernel: by the place of the value (keys as in
+        `mfsim.simulate.exact_words`) the word, or several of which a node has one.
     searched : the inputs that are tables of step functions: read at the number of thresholds that a
         word reaches, never at a code, so that a straight line in them is no product.
     """
@@ -135,6 +140,7 @@ class Op:
     integer_body: bool = False
     windowed: bool = False
     searched: frozenset[str] = frozenset()
+    held: Held = field(default_factory=dict, hash=False)
 
     def rows(
         self, node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], taps: str = "executed"

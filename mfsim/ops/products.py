@@ -25,7 +25,7 @@ import numpy as np
 from mfsim.errors import FormatError
 from mfsim.ir.formats import Format, Scale
 from mfsim.ir.program import Node, Tensor
-from mfsim.ops.bounds import Bounds, Operands, dense_bounds, mf_bounds, mf_parts, spread
+from mfsim.ops.bounds import Bounds, Operands, Windows, dense_bounds, mf_bounds, mf_parts, over_windows, spread
 from mfsim.ops.op import Attribute, Inference, Row, objects, result, rows
 
 FORMS = ("ef", "abs")
@@ -40,16 +40,23 @@ MF_ATTRIBUTES = (
 )
 """Attributes of every MF product."""
 
+MF_HELD = {"split_sum.acc_x": "acc_x", "split_sum.acc_w": "acc_w", "joint_sum.acc": "acc"}
+"""Which word holds which value of an MF sum."""
+
+DENSE_HELD = {"product_sums.mul": "product", "product_sums.total": "acc"}
+"""Which word holds which value of a sum of products."""
+
 
 @dataclass(frozen=True)
 class Sums:
-    """The sums of a product: output `shape` with the outputs along `axis`, and bounded operands."""
+    """The sums of a product: output `shape` with the outputs along `axis`, bounded operands, windows of a convolution."""
 
     op: str
     shape: tuple[int, ...]
     axis: int
     operands: Operands
     tight: bool
+    windows: Windows | None = None
 
 
 def unpacked(tensors: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -113,15 +120,13 @@ def mf_inference(x: Tensor, w: Tensor, bias: Tensor | None, attributes: Mapping[
     """Return what an MF product proves."""
     scale = joined_scale(x.scale, w.scale, attributes, sums.axis)
     start = bias_codes(w, bias, scale, sums)
-    parts = mf_bounds(sums.operands, attributes)
+    parts = over_windows(lambda operands: mf_bounds(operands, attributes), sums.operands, sums.windows)
     range_ = parts[2].started_with(start).range(sums.axis)
     words = mf_words(parts, start, attributes)
     return Inference((result(sums.shape, range_, scale, f"the result of {sums.op}"),), words, sums.tight)
 
 
-def mf_words(
-    parts: tuple[Bounds, Bounds, Bounds], bias: np.ndarray | None, attributes: Mapping[str, Any]
-) -> dict[str, Format]:
+def mf_words(parts: Sequence[Bounds], bias: np.ndarray | None, attributes: Mapping[str, Any]) -> dict[str, Format]:
     """Return the inner accumulators of an MF product for its bounds (x-part, w-part, joined)."""
     x_part, w_part, joined = parts
     if attributes["grid"] != "split":
@@ -139,7 +144,7 @@ def dense_inference(x: Tensor, w: Tensor, bias: Tensor | None, sums: Sums) -> In
     """Return what a dense product proves."""
     scale = dense_scale(x.scale, w.scale, sums.axis)
     start = bias_codes(w, bias, scale, sums)
-    bounds = dense_bounds(sums.operands)
+    (bounds,) = over_windows(lambda operands: (dense_bounds(operands),), sums.operands, sums.windows)
     total = bounds.started_with(start)
     words = {
         "product": Format.of_range(*bounds.term, "a product"),

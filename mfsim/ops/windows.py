@@ -4,7 +4,8 @@ x is [batch, channels, height, width]. Padding is code 0 for sums, before the op
 for `sign_zero` 1), and it is executed like any other code. The greatest code of a window leaves padding
 out: there a padded tap repeats a code of its window. So every window executes all its taps, and a count
 of those inside x alone (`taps` valid) is the sum of what windows without padding cost: what padding adds
-to a sum where it is not 0 is a constant that a bias holds.
+to a sum where it is not 0 is a constant that a bias holds. What is proved of a sum is the union over all windows, each with code 0 at its
+padded taps.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from mfsim.errors import FormatError, ShapeError
 from mfsim.ir.program import Tensor
-from mfsim.ops.bounds import Operands
+from mfsim.ops.bounds import Operands, Spans, Windows
 from mfsim.ops.op import Attribute
 from mfsim.ops.products import Sums
 
@@ -127,19 +128,31 @@ def window_sums(op: str, x: Tensor, w: Tensor, attributes: Mapping[str, Any]) ->
         )
     codes = w.codes.reshape(outputs, -1).T
     x_lo, x_hi = _tap_bounds(x, w, attributes)
-    tight = not any(attributes["pads"]) and x.range.axis in (None, 1)
-    return Sums(op, (x.shape[0], outputs, *plane), 1, Operands(x_lo, x_hi, codes, codes), tight)
+    operands = Operands(x_lo, x_hi, codes, codes)
+    rows, columns = (_spans(a, x.shape[2 + a], plane[a], w.shape[2 + a], attributes) for a in (0, 1))
+    windows = Windows(w.shape[2:], rows, columns)
+    return Sums(op, (x.shape[0], outputs, *plane), 1, operands, x.range.axis in (None, 1), windows)
+
+
+def _spans(axis: int, size: int, windows: int, taps: int, attributes: Mapping[str, Any]) -> Spans:
+    """Return the spans of taps that lie inside x, of `windows` windows along an axis of x with `size` codes."""
+    stride, pad, step = (attributes[name][axis] for name in ("strides", "pads", "dilations"))
+    found = set()
+    for start in range(-pad, windows * stride - pad, stride):
+        inside = [k for k in range(taps) if 0 <= start + k * step < size]
+        found.add((inside[0], inside[-1] + 1) if inside else (0, 0))
+    return tuple(sorted(found))
 
 
 def _tap_bounds(x: Tensor, w: Tensor, attributes: Mapping[str, Any]) -> list[np.ndarray]:
-    """Return lo and hi of each tap, [terms, outputs or 1]; 0 is among the codes where there is padding."""
+    """Return lo and hi of each tap inside x, [terms, outputs or 1]."""
     outputs, each, area = w.shape[0], w.shape[1], w.shape[2] * w.shape[3]
     groups = attributes["groups"]
     channel = np.repeat(np.arange(each), area)[:, None]
     if groups > 1:
         channel = channel + (np.arange(outputs) // (outputs // groups) * each)[None, :]
     lo, hi = (np.array(v, dtype=np.int64)[channel] for v in x.range.along(1, x.shape[1]))
-    return [np.minimum(lo, 0), np.maximum(hi, 0)] if any(attributes["pads"]) else [lo, hi]
+    return [lo, hi]
 
 
 def tap_planes(

@@ -43,10 +43,11 @@ def test_ranges_are_proved_by_channel_and_by_output():
     assert prove("conv2d", x, grouped, groups=2).outputs[0].range == Range((0, -15), (200, 15), 1)
 
 
-def test_padding_adds_the_code_0_to_the_range():
+def test_padded_taps_are_the_code_0():
     x = replace(IMAGE, range=Range.of(5, 9))
     assert prove("conv2d", x, weights(1, 1, 1, 2)).outputs[0].range == Range.of(10, 18)
-    assert prove("conv2d", x, weights(1, 1, 1, 2), pads=(0, 0, 0, 1)).outputs[0].range == Range.of(0, 18)
+    assert prove("conv2d", x, weights(1, 1, 1, 2), pads=(0, 0, 0, 1)).outputs[0].range == Range.of(5, 18)
+    assert prove("conv2d", x, weights(1, 1, 1, 2), pads=(0, 0, 0, 2)).outputs[0].range == Range.of(0, 18)
 
 
 def test_greatest_code_has_the_range_of_its_channel():

@@ -9,7 +9,7 @@ are executed like all others.
 from __future__ import annotations
 
 from mfsim.ops.op import Op
-from mfsim.ops.products import dense_count, dense_inference, unpacked
+from mfsim.ops.products import DENSE_HELD, dense_count, dense_inference, unpacked
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
@@ -41,4 +41,5 @@ OP = Op(
     reference=reference,
     count=count,
     windowed=True,
+    held=DENSE_HELD,
 )

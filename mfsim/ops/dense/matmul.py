@@ -19,7 +19,7 @@ from mfsim.errors import FormatError
 from mfsim.ir.program import Tensor
 from mfsim.ops.matrices import matrix_sums, matrix_terms
 from mfsim.ops.op import Attribute, Op, size
-from mfsim.ops.products import dense_count, dense_inference, unpacked
+from mfsim.ops.products import DENSE_HELD, dense_count, dense_inference, unpacked
 
 
 def triangle(w: Tensor) -> str:
@@ -70,4 +70,5 @@ OP = Op(
     reference=reference,
     count=count,
     derive=derive,
+    held=DENSE_HELD,
 )

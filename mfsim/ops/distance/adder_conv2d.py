@@ -9,7 +9,7 @@ not neutral here. Grids, ranges and sources: `mfsim/ops/distance/definition.py`.
 
 from __future__ import annotations
 
-from mfsim.ops.distance.adder_matmul import ADDER
+from mfsim.ops.distance.adder_matmul import ADDER, HELD
 from mfsim.ops.distance.definition import ALIGNED_ATTRIBUTES, aligned_count, aligned_inference, aligned_term, derive_for
 from mfsim.ops.op import Op
 from mfsim.ops.products import unpacked
@@ -45,4 +45,5 @@ OP = Op(
     count=count,
     windowed=True,
     derive=derive_for("adder_conv2d"),
+    held=HELD,
 )

@@ -26,7 +26,7 @@ from mfsim.errors import FormatError
 from mfsim.ir.formats import Format, Scale
 from mfsim.ir.program import Node, Tensor, Value
 from mfsim.ops.alignment import align, check_shifts
-from mfsim.ops.bounds import Bounds, Operands
+from mfsim.ops.bounds import Bounds, Operands, over_windows
 from mfsim.ops.op import Attribute, Inference, Row, result, rows
 from mfsim.ops.products import Sums, bias_codes, unpacked
 
@@ -86,8 +86,12 @@ def aligned_inference(term: Term, tensors: Sequence[Tensor], attributes: Mapping
     shifts = attributes["shift_x"], attributes["shift_w"]
     check_shifts(sums.op, ("shift_x", "shift_w"), shifts, needed)
     start = bias_codes(w, bias, scale, sums)
-    _, exact = sums.operands.exact(*shifts, product=False)
-    bounds = Bounds.of_terms(*term.bounds(exact, *shifts)).in_ints().started_with(start)
+
+    def found(operands: Operands) -> tuple[Bounds]:
+        _, exact = operands.exact(*shifts, product=False)
+        return (Bounds.of_terms(*term.bounds(exact, *shifts), exact.taps).in_ints(),)
+
+    bounds = over_windows(found, sums.operands, sums.windows)[0].started_with(start)
     ends = [(t.range.low << s, t.range.high << s) for t, s in zip((x, w), shifts, strict=True)]
     if any(attributes.get("pads", ())):
         ends[0] = min(ends[0][0], 0), max(ends[0][1], 0)

@@ -10,7 +10,7 @@ costs; x is aligned and its magnitude taken once for each code.
 from __future__ import annotations
 
 from mfsim.ops.distance.definition import ALIGNED_ATTRIBUTES, aligned_count, aligned_inference, aligned_term, derive_for
-from mfsim.ops.distance.min_matmul import MIN
+from mfsim.ops.distance.min_matmul import HELD, MIN
 from mfsim.ops.op import Op
 from mfsim.ops.products import unpacked
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
@@ -45,4 +45,5 @@ OP = Op(
     count=count,
     windowed=True,
     derive=derive_for("min_conv2d"),
+    held=HELD,
 )

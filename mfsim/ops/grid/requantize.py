@@ -192,4 +192,5 @@ OP = Op(
     count=count,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     derive=derive,
+    held={"round_shift.return": "rounded"},
 )

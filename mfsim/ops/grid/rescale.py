@@ -193,4 +193,5 @@ OP = Op(
     count=count,
     realisations=frozenset({"kernel", "integer"}),
     derive=derive,
+    held={"plain.mul": "product", "round_shift.return": "rounded"},
 )

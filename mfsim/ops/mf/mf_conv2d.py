@@ -11,7 +11,7 @@ magnitudes of x are made once for each code of x, not for each tap; the sign of 
 from __future__ import annotations
 
 from mfsim.ops.op import Op
-from mfsim.ops.products import MF_ATTRIBUTES, derive, mf_count, mf_inference, mf_terms, shift_gains, unpacked
+from mfsim.ops.products import MF_ATTRIBUTES, MF_HELD, derive, mf_count, mf_inference, mf_terms, shift_gains, unpacked
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
@@ -45,4 +45,5 @@ OP = Op(
     count=count,
     windowed=True,
     derive=derive,
+    held=MF_HELD,
 )

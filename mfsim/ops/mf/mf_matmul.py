@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from mfsim.ops.matrices import matrix_sums, matrix_terms
 from mfsim.ops.op import Op, size
-from mfsim.ops.products import MF_ATTRIBUTES, derive, mf_count, mf_inference, mf_terms, shift_gains, unpacked
+from mfsim.ops.products import MF_ATTRIBUTES, MF_HELD, derive, mf_count, mf_inference, mf_terms, shift_gains, unpacked
 
 
 def infer(tensors, attributes):
@@ -44,4 +44,5 @@ OP = Op(
     reference=reference,
     count=count,
     derive=derive,
+    held=MF_HELD,
 )

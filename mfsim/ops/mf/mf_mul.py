@@ -46,4 +46,5 @@ OP = Op(
     reference=reference,
     count=count,
     derive=derive,
+    held={"plain.part_x": ("acc_x", "acc"), "plain.part_w": "acc_w", "plain.addsub": "acc"},
 )

@@ -71,4 +71,5 @@ OP = Op(
     reference=reference,
     count=count,
     windowed=True,
+    held={"plain.total": "acc"},
 )

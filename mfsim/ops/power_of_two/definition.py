@@ -21,6 +21,9 @@ from mfsim.ir.program import Node, Tensor
 from mfsim.ops.op import Inference, Row, rows
 from mfsim.ops.products import Sums, dense_inference, unpacked
 
+SHIFT_HELD = {"shift_sums.shift_left": "shifted", "shift_sums.total": "acc"}
+"""Which word holds which value."""
+
 
 def check_powers(op: str, w: Tensor) -> None:
     """Raise `FormatError` unless w is a constant of codes that are 0 or powers of two with a sign."""

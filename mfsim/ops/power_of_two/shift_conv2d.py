@@ -10,7 +10,7 @@ one of `shift_matmul` of length C / groups * rows * columns costs. Weights, word
 from __future__ import annotations
 
 from mfsim.ops.op import Op
-from mfsim.ops.power_of_two.definition import shift_count, shift_inference
+from mfsim.ops.power_of_two.definition import SHIFT_HELD, shift_count, shift_inference
 from mfsim.ops.products import unpacked
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
@@ -43,4 +43,5 @@ OP = Op(
     reference=reference,
     count=count,
     windowed=True,
+    held=SHIFT_HELD,
 )

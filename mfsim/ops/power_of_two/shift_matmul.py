@@ -13,7 +13,7 @@ import numpy as np
 
 from mfsim.ops.matrices import matrix_sums, matrix_terms
 from mfsim.ops.op import Op, size
-from mfsim.ops.power_of_two.definition import check_powers, shift_count, shift_inference
+from mfsim.ops.power_of_two.definition import SHIFT_HELD, check_powers, shift_count, shift_inference
 from mfsim.ops.products import unpacked
 
 
@@ -52,4 +52,5 @@ OP = Op(
     infer=infer,
     reference=reference,
     count=count,
+    held=SHIFT_HELD,
 )

@@ -31,7 +31,7 @@ from mfsim.ops.softmax.rows import (
     search_rows,
     table_codes,
 )
-from mfsim.ops.softmax.softmax_definition import Terms, derivation, mask_of, term_rows, terms_of, weighed
+from mfsim.ops.softmax.softmax_definition import TERMS_HELD, Terms, derivation, mask_of, term_rows, terms_of, weighed
 
 NAME = "softmax_log"
 
@@ -185,4 +185,6 @@ OP = Op(
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
     searched=frozenset({"lnk_table"}),
+    held=TERMS_HELD
+    | {"logarithm.shift_right.addsub": "rounded", "logarithm.return": "logarithm", "plain.place": "place"},
 )
