@@ -9,7 +9,7 @@ from mfsim.lazy import public
 
 _HOME = {
     "CheckReport": "check_report",
-    "OpenModel": "edit",
+    "EditableModel": "edit",
     "Limits": "check_report",
     "check": "check",
     "export_float": "exporter",

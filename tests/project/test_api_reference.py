@@ -31,8 +31,10 @@ PACKAGES = (
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_every_documented_module_exists(name):
-    assert importlib.import_module(name).__doc__
+def test_every_documented_module_has_what_it_names(name):
+    module = importlib.import_module(name)
+    assert module.__doc__
+    assert [member for member in getattr(module, "__all__", ()) if not hasattr(module, member)] == []
 
 
 def test_every_public_package_is_documented():
