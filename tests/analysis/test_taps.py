@@ -6,12 +6,12 @@ import collections
 
 import numpy as np
 import pytest
-from mfsim.op_counter import Input, count_module
 
 import mfsim
 from mfsim import ops
 from mfsim.analysis import strict_multiplication_free
 from mfsim.errors import CountError
+from mfsim.op_counter import Input, count_module
 from mfsim.ops.op import TAPS
 from tests.analysis.programs import one
 from tests.conformance import counting
