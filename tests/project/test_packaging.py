@@ -64,11 +64,6 @@ def test_the_links_lead_to_the_folders_at_the_top(package, folder):
     )
 
 
-def test_one_version():
-    assert PYPROJECT["project"]["version"] == mfsim.__version__
-    assert f"## [{mfsim.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
-
-
 def test_the_ranges_admit_the_exact_versions():
     exact = constraints()
     for requirement in needed():
