@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.metadata
 import pathlib
 import re
+import sys
 import tomllib
 
 import pytest
@@ -88,6 +90,21 @@ def test_constraints_name_all_that_is_installed_for_mfsim():
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
                 todo.append(requirement.name)
     assert {"torch", "numpy", "pytest", "apytypes"} <= seen
+
+
+def test_every_package_that_is_imported_is_a_dependency():
+    """None is there only because another package needs it."""
+    declared = {normal(Requirement(text).name) for text in PYPROJECT["project"]["dependencies"]}
+    homes = importlib.metadata.packages_distributions()
+    found = set()
+    for path in (path for folder in ("mfsim", "export", "rtl_models") for path in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            found |= {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"mfsim"}
+    assert {"numpy", "torch", "PIL"} <= found
+    for name in found:
+        assert declared & {normal(home) for home in homes[name]}, f"`{name}` is imported and must be a dependency"
 
 
 def test_the_public_surface_is_what_it_says():
