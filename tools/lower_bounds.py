@@ -8,7 +8,6 @@ tests in `SUBSET` run: each package that has a bound is imported and used by the
 
 from __future__ import annotations
 
-import pathlib
 import re
 import subprocess
 import sys
