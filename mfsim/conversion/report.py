@@ -52,7 +52,7 @@ class Left:
 
 @dataclass(frozen=True, eq=False)
 class Conversion:
-    """What `mfsim.convert` returns.
+    """Result of `mfsim.convert`: the model, and what became of each layer.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ KINDS = "a folder of pictures, CIFAR-10 batches or IDX files, an .npz file or CI
 
 
 def load(spec: str | pathlib.Path) -> Dataset:
-    """Return the data set that `spec` means.
+    """Return a data set by name or path.
 
     Parameters
     ----------

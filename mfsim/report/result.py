@@ -27,7 +27,7 @@ STAGES = ("float", "quantized", "integer")
 
 @dataclass(frozen=True, repr=False)
 class NetworkResult(Tabular):
-    """All that is known of one network.
+    """All results of one network.
 
     Attributes
     ----------
