@@ -2,18 +2,21 @@
 #   PYTHON=/path/to/python3   the interpreter for .venv (CPython 3.11 to 3.13)
 #   PIP_ARGS="..."            more arguments for every `pip install`
 #   PYTEST_ARGS="..."         more arguments for pytest
+#   MUTANTS_ARGS="..."        arguments for the mutation run, see `--help`
 #   BENCH_ARGS="-k networks"  the benchmarks to run; all by default
 .POSIX:
-.PHONY: help demo test lint format types docs wheel bench clean
+.PHONY: help demo test mutants lint format types docs wheel bench clean
 
 PY = .venv/bin/python
 PYTEST_ARGS =
 BENCH_ARGS =
+MUTANTS_ARGS = --sample 300 --seed 1
 export PYTHON PIP_ARGS
 
 help:
 	@echo "make demo    train, quantize, export, check, compile, simulate and count four networks; report in runs/demo"
 	@echo "make test    run the tests"
+	@echo "make mutants change 300 places of the sources, one at a time; tests must notice each"
 	@echo "make lint    ruff (lint and format), codespell and the import contracts"
 	@echo "make format  let ruff format the sources"
 	@echo "make types   mypy"
@@ -29,6 +32,10 @@ demo:
 test:
 	@tools/bootstrap
 	$(PY) -m pytest -n 2 $(PYTEST_ARGS)
+
+mutants:
+	@tools/bootstrap
+	$(PY) -m tools.mutants $(MUTANTS_ARGS)
 
 lint:
 	@tools/bootstrap dev
