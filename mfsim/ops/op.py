@@ -22,6 +22,7 @@ import numpy.typing as npt
 from mfsim.errors import FormatError, ShapeError, UnsupportedOpError, did_you_mean
 from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ir.program import Node, Tensor, Value, int64_codes
+from mfsim.ops.traits import Role, Signature, Trait
 
 MULTIPLIED_BY = ("learned", "activation", "fixed")
 """The three classes of multiplication that are kept apart."""
@@ -114,8 +115,9 @@ class Op:
     derive : returns the derived attributes (alignment shifts, clamps) for given input tensors.
     integer_body : whether its body in model.onnx computes in int64 between its input and its output, so
         that only these have to be exact in float32, not the inner words.
-    searched : the inputs that are tables of step functions: read at the number of thresholds that a
-        word reaches, never at a code, so that a straight line in them is no product.
+    traits : what engines rely on; see `Trait`.
+    roles : what the inputs are, by their names; those left out are activations, or a second operand.
+    signature : its form in model.onnx; None for an op that has standard ONNX ops there, or none.
     """
 
     name: str
@@ -129,7 +131,9 @@ class Op:
     realisations: frozenset[str] = frozenset({"kernel", "torch", "onnx", "integer"})
     derive: Callable[[Sequence[Tensor], Mapping[str, Value]], Mapping[str, Value]] | None = None
     integer_body: bool = False
-    searched: frozenset[str] = frozenset()
+    traits: frozenset[Trait] = frozenset()
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    signature: Signature | None = None
 
     def derived(self, tensors: Sequence[Tensor], attributes: Mapping[str, object]) -> dict[str, Value]:
         """Return all attributes for `tensors`: checked, defaults filled in, derived ones computed.
