@@ -135,6 +135,13 @@ class Op:
     roles: Mapping[str, Role] = field(default_factory=dict)
     signature: Signature | None = None
 
+    @property
+    def onnx(self) -> Signature:
+        """Its form in model.onnx; an `UnsupportedOpError` for an op that has no node of `org.mfsim`."""
+        if self.signature is None:
+            raise UnsupportedOpError(f"op `{self.name}` has no form of its own in model.onnx")
+        return self.signature
+
     def derived(self, tensors: Sequence[Tensor], attributes: Mapping[str, object]) -> dict[str, Value]:
         """Return all attributes for `tensors`: checked, defaults filled in, derived ones computed.
 
