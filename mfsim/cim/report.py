@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import ClassVar
 
+from mfsim import ops
 from mfsim.analysis.count import count
 from mfsim.analysis.energy import Spent, Technology, by_basis, energy, share, summed
 from mfsim.analysis.listing import Cell, Listing, write_listings
@@ -22,6 +23,7 @@ from mfsim.cim.mapping import place_dense, place_node, why_digital
 from mfsim.cim.parts import Outside, Part
 from mfsim.display import counted
 from mfsim.ir.program import Node, Program
+from mfsim.ops.traits import Trait
 
 
 @dataclass(frozen=True)
@@ -214,7 +216,7 @@ def map_program(program: Program, array: CimArray, technology: Technology | None
         else:
             made, behind = place_node(node, program, array)
             rows = [*_analog(made, array), *_logic(node, behind, table)]
-            dense = None if node.op == "wht" else place_dense(node, program, array)[0]
+            dense = None if node.op not in ops.named(Trait.PRODUCT) else place_dense(node, program, array)[0]
             nodes.append(_node(node, made, behind, dense, sum(row.pj for row in rows), in_logic[node.name]))
             parts += made
             outside += behind
