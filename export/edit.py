@@ -15,6 +15,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
+from onnx import numpy_helper
+
+from mfsim.compiler import compile_model
+from mfsim.compiler.frontend.reader import read_model
+from mfsim.errors import ModelError, RecipeError
 from mfsim.export.exactness import check_program
 from mfsim.export.graph_variants import GraphVariant, variant_of
 from mfsim.export.words import (
@@ -28,11 +33,6 @@ from mfsim.export.words import (
     set_calibration,
     take_out,
 )
-from onnx import numpy_helper
-
-from mfsim.compiler import compile_model
-from mfsim.compiler.frontend.reader import read_model
-from mfsim.errors import ModelError, RecipeError
 from mfsim.ir.program import Program
 from mfsim.ops.model_bodies import set_bodies
 from mfsim.quant.calibration import Calibration

@@ -22,6 +22,7 @@ from mfsim.display import counted
 from mfsim.errors import CountError, did_you_mean
 from mfsim.ir.program import Node, Program
 from mfsim.ops.op import MULTIPLIED_BY, TAPS, Row
+from mfsim.ops.traits import Trait
 
 PRIMITIVES = ("addsub", "neg", "abs", "sign", "cmp", "select", "shift", "or", "lut", "mul", "div", "sqrt")
 """Every primitive, in the order of the columns."""
@@ -33,9 +34,6 @@ MULTIPLICATIONS = ("mul", "div", "sqrt")
 
 RULES = ("full", "paper")
 """The counting rules of `count`."""
-
-PAPER_OPS = ("matmul", "conv2d", "gram")
-"""The ops whose multiplications the rule `paper` counts."""
 
 
 @dataclass(frozen=True)
@@ -265,7 +263,8 @@ def count(program: Program, rule: str = "full", allow_uncounted: bool = False, t
 
 def paper_rows(rows: Iterable[Row]) -> list[Row]:
     """Return the rows that the rule `paper` counts."""
-    return [row for row in rows if row.primitive == "mul" and row.op in PAPER_OPS and not row.offline]
+    linear = ops.named(Trait.MULTIPLY_ACCUMULATE)
+    return [row for row in rows if row.primitive == "mul" and row.op in linear and not row.offline]
 
 
 def _why_uncounted(node: Node) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import onnx
 import pytest
-from mfsim.export.runtime import session
 
 from mfsim import ops
+from mfsim.export.runtime import session
 from mfsim.serialize.bodies import BODIES
 from mfsim.serialize.read import read_integer
 from mfsim.serialize.write import integer_model

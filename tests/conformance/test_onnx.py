@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from mfsim.export.exactness import EXACT, float32_exact
-from mfsim.export.runtime import session
 
 from mfsim import ops
+from mfsim.export.exactness import EXACT, float32_exact
+from mfsim.export.runtime import session
 from mfsim.ops.model_bodies import bodies
 from tests.conformance.onnx_forms import FORMS, model_of, values_of
 from tests.conformance.samples import samples

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from mfsim.export.exactness import largest_sum
 from torch.nn import functional as F
 
 from mfsim import ops
+from mfsim.export.exactness import largest_sum
 from mfsim.nn import functional
 from mfsim.nn.gains import csd_gain
 from mfsim.nn.matrices import gram
