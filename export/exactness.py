@@ -14,6 +14,7 @@ from mfsim import ops
 from mfsim.compiler import compile_model
 from mfsim.errors import ExportError
 from mfsim.ir.program import Node, Program
+from mfsim.keywords import check_keywords
 
 EXACT = 2**24
 """Every integer of at most this magnitude is a float32."""
@@ -33,6 +34,7 @@ def largest_sum(node: Node, program: Program) -> int:
     return max(bounds)
 
 
+@check_keywords
 def float32_exact(node: Node, program: Program) -> bool:
     """Whether the float body of `node` gives the integer result exactly in float32."""
     return largest_sum(node, program) <= EXACT

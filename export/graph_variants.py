@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnx
+from onnx import numpy_helper
+
+from mfsim.compiler.incremental.recompile import Recompiler
 from mfsim.export.naming import ROLES, end_name
 from mfsim.export.words import (
     ACCUMULATOR,
@@ -25,9 +28,6 @@ from mfsim.export.words import (
     scale,
     set_calibration,
 )
-from onnx import numpy_helper
-
-from mfsim.compiler.incremental.recompile import Recompiler
 from mfsim.ir.program import Program
 from mfsim.ops.model_bodies import set_bodies
 from mfsim.quant.calibration import Calibration

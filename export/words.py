@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import onnx
+from onnx import helper, numpy_helper
+
 from mfsim.export.cleanup import rename
 from mfsim.export.layers import layer_of
 from mfsim.export.naming import LAYER_KEY, PARAMETERS, ROLES, end_name
-from onnx import helper, numpy_helper
-
 from mfsim.quant.calibration import Calibration
 from mfsim.quant.qparams import QParams, QParamsByPath
 

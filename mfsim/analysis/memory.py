@@ -19,6 +19,7 @@ from mfsim.analysis.listing import Cell, Listing, write_listings
 from mfsim.analysis.lookup import table_inputs
 from mfsim.analysis.tabular import Tabular
 from mfsim.ir.program import Program
+from mfsim.keywords import check_keywords
 
 IN_PLACE = frozenset({"reshape", "flatten", "shift"})
 """Ops whose output is the same codes in the same order: no buffer of its own."""
@@ -169,6 +170,7 @@ def packed_bytes(bits: int) -> int:
     return -(-bits // 8)
 
 
+@check_keywords
 def memory(program: Program) -> MemoryReport:
     """Return the memory that `program` needs for one sample; see the module header for the rules."""
     tables = {tensor.name for node in program.nodes for tensor, _ in table_inputs(program, node)}

@@ -22,6 +22,7 @@ from mfsim.cim.mapping import place_dense, place_node, why_digital
 from mfsim.cim.parts import Outside, Part
 from mfsim.display import counted
 from mfsim.ir.program import Node, Program
+from mfsim.keywords import check_keywords
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,7 @@ def _table(name: str, kind: type, rows: Sequence[object]) -> Listing:
     return Listing(name, tuple(f.name for f in fields(kind)), tuple(astuple(row) for row in rows))  # type: ignore[call-overload]
 
 
+@check_keywords
 def map_program(program: Program, array: CimArray, technology: Technology | None = None) -> CimReport:
     """Return what `program` costs on arrays of one kind; every other node is named as digital.
 
