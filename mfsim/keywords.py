@@ -40,7 +40,7 @@ def check_keywords(function: Callable[P, R]) -> Callable[P, R]:
 
 def check_constructor(kind: C) -> C:
     """Give the constructor of the class `kind` a `KeywordError` for keywords that it does not have; return the class."""
-    kind.__init__ = _checked(kind.__init__, kind.__name__)  # type: ignore[misc]
+    kind.__init__ = _checked(kind.__init__, kind.__name__)
     return kind
 
 

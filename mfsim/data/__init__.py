@@ -22,7 +22,7 @@ KINDS = "a folder of pictures, CIFAR-10 batches or IDX files, an .npz file or CI
 
 
 @check_keywords
-def load(spec: str | pathlib.Path) -> Dataset:
+def load(spec: str | os.PathLike[str]) -> Dataset:
     """Return the data set that `spec` means.
 
     Parameters
@@ -75,5 +75,5 @@ def as_labelled(data: Dataset | Split | str | os.PathLike[str]) -> Dataset:
     if isinstance(data, Split):
         return from_split(data)
     if isinstance(data, (str, os.PathLike)):
-        return load(pathlib.Path(data) if isinstance(data, os.PathLike) else data)
+        return load(data)
     raise DataError(f"`data` must be a data set, its name, or `Split(images, labels)`, not {type(data).__name__}")

@@ -168,5 +168,5 @@ def from_split(split: Split) -> Dataset:
         Split(images[validation], labels[validation]),
         Split(images[:0], labels[:0]),
         int(labels.max()) + 1,
-        shape,  # type: ignore[arg-type]  # a network of one's own may take something else than planes
+        shape,  # a network of one's own may take something else than planes
     )

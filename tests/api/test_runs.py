@@ -56,7 +56,7 @@ def test_a_report_of_a_program_alone(folder, tmp_path):
     (network,) = content["networks"]
     assert (content["title"], network["name"]) == ("Mine", "network")
     assert content["comparison"][0]["operations"] == mfsim.count(program).total
-    assert (tmp_path / "csv" / "cim.csv").is_file()
+    assert (tmp_path / "csv" / "cim_totals.csv").is_file()
 
 
 def test_names_of_programs_come_from_a_dict(folder, tmp_path):
