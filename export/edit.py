@@ -34,6 +34,7 @@ from mfsim.export.words import (
     take_out,
 )
 from mfsim.ir.program import Program
+from mfsim.keywords import check_constructor, check_keywords
 from mfsim.ops.model_bodies import set_bodies
 from mfsim.quant.calibration import Calibration
 from mfsim.quant.choose_qparams import choose_qparams, sweep_keys
@@ -49,6 +50,7 @@ TABLES = 4
 """For how many words of each nonlinear layer tables and other derived constants are kept, the latest ones."""
 
 
+@check_keywords
 def open_model(source: str | os.PathLike[str] | onnx.ModelProto) -> EditableModel:
     """Return an exported model.onnx, opened for changes of words and scales.
 
@@ -65,6 +67,7 @@ def open_model(source: str | os.PathLike[str] | onnx.ModelProto) -> EditableMode
     return EditableModel(model, Calibration.from_text(properties[CALIBRATION]), json.loads(properties[QUANTIZERS]))
 
 
+@check_constructor
 class EditableModel:
     """A quantized model whose formats can be set; made by `open_model`.
 

@@ -21,6 +21,7 @@ from mfsim.analysis.tabular import Tabular
 from mfsim.display import counted
 from mfsim.errors import CountError, did_you_mean
 from mfsim.ir.program import Node, Program
+from mfsim.keywords import check_keywords
 from mfsim.ops.op import MULTIPLIED_BY, TAPS, Row
 from mfsim.ops.traits import Trait
 
@@ -222,6 +223,7 @@ def _sums(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, int]:
     return sums
 
 
+@check_keywords
 def count(program: Program, rule: str = "full", allow_uncounted: bool = False, taps: str = "executed") -> CountReport:
     """Return the operations of one sample of `program`; nothing that cannot be counted counts as 0.
 
@@ -293,6 +295,7 @@ def check_counted(uncounted: Sequence[Uncounted]) -> None:
         raise CountError(f"node `{first.node}` of layer `{first.layer}` cannot be counted{more}: {first.reason}")
 
 
+@check_keywords
 def strict_multiplication_free(subject: Program | CountReport, max_table: int = 2**12) -> CountReport:
     """Return the count of a multiplication-free program; anything else is an error.
 

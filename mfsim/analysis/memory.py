@@ -20,6 +20,7 @@ from mfsim.analysis.listing import Cell, Listing, write_listings
 from mfsim.analysis.lookup import table_inputs
 from mfsim.analysis.tabular import Tabular
 from mfsim.ir.program import Program
+from mfsim.keywords import check_keywords
 from mfsim.ops.traits import Trait
 
 KINDS = ("weight", "table", "activation", "cache")
@@ -168,6 +169,7 @@ def _packed_bytes(bits: int) -> int:
     return -(-bits // 8)
 
 
+@check_keywords
 def memory(program: Program) -> MemoryReport:
     """Return the memory that `program` needs for one sample; see the module header for the rules."""
     tables = {tensor.name for node in program.nodes for tensor, _ in table_inputs(program, node)}
