@@ -302,6 +302,8 @@ def strict_multiplication_free(subject: Program | CountReport, max_table: int = 
     Multiplication-free means: every node is counted, no mul, div or sqrt is executed between input codes
     and output codes, and every lookup table is listed, shared by all channels, has at most `max_table`
     entries, and is no rounded product by a constant (`mfsim.analysis.lookup.hidden_gain`).
+    This is about the program. Stock ONNX Runtime does multiply when it runs the bodies in `model.onnx` and
+    `integer.onnx`.
 
     Raises
     ------

@@ -1,6 +1,7 @@
 """Read `integer.onnx` back as the program that it was written from, and prove that it is one.
 
 The metadata says what the program is. Nothing in it is believed:
+
 1. every node is inferred again, and its words, scales and ranges must be those of the file;
 2. the model is written again from the program, and nodes, initializers (derived ones too) and
    functions must be equal, so that what ONNX Runtime computes is what the program says;

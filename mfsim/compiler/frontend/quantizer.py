@@ -3,7 +3,7 @@
     Quant            y = (clip(round(x / scale + zero_point), lo, hi) - zero_point) * scale
     QuantizeLinear   y = clip(round(x / scale) + zero_point, lo, hi), half-even; the codes themselves
 
-The dialect has power-of-two scales and zero point 0 (`strict`); files of others may have any. Here and
+The dialect has power-of-two scales and zero point 0 (`strict`); third-party files may have any. Here and
 behind every quantizer a code is counted from the zero point: code = stored code - zero point.
 
 Rounding modes of QONNX and their names here: ROUND is half_even, HALF_UP (QONNX: away from zero) is
@@ -27,7 +27,7 @@ BITS = range(2, 33)
 """Word lengths of quantizers of the dialect."""
 
 FOREIGN_BITS = range(1, 33)
-"""Word lengths of quantizers of others."""
+"""Word lengths of third-party quantizers."""
 
 ROUNDINGS = {
     "ROUND": "half_even",

@@ -117,7 +117,7 @@ CLIP_RULES = {("", "Clip"): _clip, ("", "Max"): _extreme, ("", "Min"): _extreme}
 
 # Add, Sub of two activations, or of an activation and a constant; the op aligns the scales.
 #
-# A constant without a Quant must lie on the scale of the activation; in a file of others it is rounded to a
+# A constant without a Quant must lie on the scale of the activation; in a third-party file it is rounded to a
 # finer grid, and so is an activation whose scale is no power of two away from the other. (An Add right behind a product is
 # the product's bias: mfsim/compiler/lower/products.py.)
 
@@ -163,7 +163,7 @@ ADD_RULES = {("", "Add"): _add, ("", "Sub"): _add}
 
 
 def _mul(lowering: Lowering, node: FileNode) -> None:
-    """Emit mul, or the rule of `Shift` for constants that no Quant has touched, and in files of others for all."""
+    """Emit mul, or the rule of `Shift` for constants that no Quant has touched, and in third-party files for all."""
     k = 0 if lowering.is_activation(node, 0) else 1
     if lowering.is_activation(node, 1 - k):
         lowering.emit(node, "mul", [lowering.tensor(node, 0).name, lowering.tensor(node, 1).name])

@@ -99,7 +99,7 @@ ACCUMULATOR_RULES = {("org.mfsim", "Accumulator"): _accumulator}
 
 # Shift, and Div (for mul.py also Mul) by constants: a change of scale, nothing is computed.
 #
-# In the dialect the constants are positive powers of two; in files of others any numbers but 0.
+# In the dialect the constants are positive powers of two; in third-party files any numbers but 0.
 
 
 SHIFT_RULES = {("org.mfsim", "Shift"): change_scale, ("", "Div"): change_scale}

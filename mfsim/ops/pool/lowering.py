@@ -25,7 +25,7 @@ MAX_POOL_RULES = {("", "MaxPool"): _max_pool}
 
 # Means over planes: SumPool, AveragePool, GlobalAveragePool, ReduceMean.
 #
-# A mean is a sum on a finer scale, so the number of its terms must be a power of two; in a file of others
+# A mean is a sum on a finer scale, so the number of its terms must be a power of two; in a third-party file
 # any number will do, and whoever requantizes the mean multiplies.
 
 
