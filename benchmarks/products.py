@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 from benchmarks.rows import medians
+from mfsim.kernels.gemm.decomposition import dense_sums, mf_sums
 from mfsim.kernels.gemm.matmul import matrix
-from mfsim.kernels.gemm.parts import dense_sums, mf_sums
 from mfsim.kernels.gemm.rows import RowProducts
 from mfsim.kernels.scratch import aligned
 

@@ -15,14 +15,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
-
-from mfsim.compiler import compile_model
-from mfsim.compiler.frontend.reader import read_model
-from mfsim.errors import ModelError, RecipeError
-from mfsim.export.editable_model import Form, form_of
 from mfsim.export.exactness import check_program
-from mfsim.export.files import write_model
+from mfsim.export.graph_variants import GraphVariant, variant_of
 from mfsim.export.words import (
     BIAS,
     CALIBRATION,
@@ -34,13 +28,19 @@ from mfsim.export.words import (
     set_calibration,
     take_out,
 )
+from onnx import numpy_helper
+
+from mfsim.compiler import compile_model
+from mfsim.compiler.frontend.reader import read_model
+from mfsim.errors import ModelError, RecipeError
 from mfsim.ir.program import Program
 from mfsim.ops.model_bodies import set_bodies
 from mfsim.quant.calibration import Calibration
-from mfsim.quant.choose_qparams import asked_keys, decide
+from mfsim.quant.choose_qparams import choose_qparams, sweep_keys
 from mfsim.quant.constants import check_plan
-from mfsim.quant.qparams import Plan, Weights
+from mfsim.quant.qparams import QParamsByPath, Weights
 from mfsim.quant.recipe import LayerRecipe, Recipe
+from mfsim.serialize.files import write_model
 
 FORMS = 8
 """How many choices of accumulators and entrances are kept, the latest ones."""
@@ -49,7 +49,7 @@ TABLES = 4
 """For how many words of each nonlinear layer tables and other derived constants are kept, the latest ones."""
 
 
-def open_model(source: str | os.PathLike[str] | onnx.ModelProto) -> OpenModel:
+def open_model(source: str | os.PathLike[str] | onnx.ModelProto) -> EditableModel:
     """Return an exported model.onnx, opened for changes of words and scales.
 
     Raises
@@ -62,10 +62,10 @@ def open_model(source: str | os.PathLike[str] | onnx.ModelProto) -> OpenModel:
     if CALIBRATION not in properties or QUANTIZERS not in properties:
         shown = "the model" if isinstance(source, onnx.ModelProto) else f"`{source}`"
         raise ModelError(f"{shown} holds no calibration, so its formats cannot be set; quantize and export it again")
-    return OpenModel(model, Calibration.from_text(properties[CALIBRATION]), json.loads(properties[QUANTIZERS]))
+    return EditableModel(model, Calibration.from_text(properties[CALIBRATION]), json.loads(properties[QUANTIZERS]))
 
 
-class OpenModel:
+class EditableModel:
     """A quantized model whose formats can be set; made by `open_model`.
 
     Attributes
@@ -91,9 +91,9 @@ class OpenModel:
         self.layers = tuple(subject.path for subject in calibration.subjects)
         self.digest = self._digest()
         # What was found for words that may be asked for again.
-        self._forms: dict[object, Form] = {}
-        self._form: Form | None = None
-        self._decided: dict[tuple[str, LayerRecipe], Plan] = {}
+        self._forms: dict[object, GraphVariant] = {}
+        self._form: GraphVariant | None = None
+        self._decided: dict[tuple[str, LayerRecipe], QParamsByPath] = {}
         self._fitting: set[tuple[object, ...]] = set()
         self._constants: dict[tuple[object, ...], dict[str, np.ndarray]] = {}
 
@@ -105,7 +105,7 @@ class OpenModel:
     @property
     def keys(self) -> dict[str, tuple[str, ...]]:
         """For each layer, the keys of a recipe that decide something in it."""
-        return {subject.path: asked_keys(subject) for subject in self._calibration.subjects}
+        return {subject.path: sweep_keys(subject) for subject in self._calibration.subjects}
 
     def set_formats(self, recipe: Recipe) -> None:
         """Give every word and scale, and what follows from them, the values by `recipe`.
@@ -120,18 +120,18 @@ class OpenModel:
         for subject in self._calibration.subjects:
             if subject.kind == "Requantized" and subject.path not in recipe.layers:
                 raise RecipeError(f"the recipe must name layer `{subject.path}`: the file has a quantizer behind it")
-        plan = decide(self._calibration, recipe, self._weights, self._decided)
+        plan = choose_qparams(self._calibration, recipe, self._weights, self._decided)
         check_plan(self._calibration, recipe, plan, self._weights.arrays, self._biases, self._thresholds, self._fitting)
         derived = self._derived(recipe, plan)
         calibration = self._calibration.with_recipe(recipe)
-        form = self._forms.pop(form_of(plan), None) or Form(self._bare, plan, self._inner, calibration)
+        form = self._forms.pop(variant_of(plan), None) or GraphVariant(self._bare, plan, self._inner, calibration)
         form.set(plan, derived, calibration)
-        self._forms[form_of(plan)] = form
+        self._forms[variant_of(plan)] = form
         while len(self._forms) > FORMS:
             del self._forms[next(iter(self._forms))]
         self._form, self._model, self._calibration, self._program = form, form.model, calibration, None
 
-    def _derived(self, recipe: Recipe, plan: Plan) -> dict[str, dict[str, np.ndarray]]:
+    def _derived(self, recipe: Recipe, plan: QParamsByPath) -> dict[str, dict[str, np.ndarray]]:
         """Return the derived constants of the nonlinear layers by path of the layer."""
         subjects = [subject for subject in self._calibration.subjects if "readers" in subject.facts]
         if not subjects:

@@ -11,6 +11,12 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 import torch
+from mfsim.export.cleanup import clean_up
+from mfsim.export.exactness import check_exact
+from mfsim.export.naming import LAYER_KEY, set_names
+from mfsim.export.trace import trace
+from mfsim.export.verify_export import check_numbers, check_quantized
+from mfsim.export.words import in_order, set_calibration
 from onnx import helper
 from torch import nn
 
@@ -18,18 +24,12 @@ from mfsim import __version__
 from mfsim.compiler.frontend.graph import CONSTANT_KEY
 from mfsim.compiler.lower.kv_cache import PREFIX
 from mfsim.errors import ExportError
-from mfsim.export.cleanup import clean_up
-from mfsim.export.exactness import check_exact
-from mfsim.export.files import write_model
-from mfsim.export.naming import LAYER_KEY, set_names
-from mfsim.export.trace import trace
-from mfsim.export.verify_export import check_numbers, check_quantized
-from mfsim.export.words import in_order, set_calibration
 from mfsim.ir.program import CACHE, POSITION
 from mfsim.ops.model_bodies import set_bodies
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.decoding import DecoderStep
 from mfsim.quant.fold import check_finite
+from mfsim.serialize.files import write_model
 
 IR_VERSION = 10
 ROUNDING_MODES = {"ROUND", "FLOOR", "CEIL", "ROUND_TO_ZERO"}

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
-
 from mfsim.export.cleanup import rename
 from mfsim.export.layers import layer_of
 from mfsim.export.naming import LAYER_KEY, PARAMETERS, ROLES, end_name
+from onnx import helper, numpy_helper
+
 from mfsim.quant.calibration import Calibration
-from mfsim.quant.qparams import Plan, Word
+from mfsim.quant.qparams import QParams, QParamsByPath
 
 MFSIM, QONNX = "org.mfsim", "qonnx.custom_op.general"
 PARAMETERS_OF_NORMS = ("weight", "weight.scale", "bias", "gain")
@@ -62,7 +62,7 @@ def take_out(graph: onnx.GraphProto, entrances: Sequence[str]) -> None:
     in_order(graph)
 
 
-def put_in(graph: onnx.GraphProto, plan: Plan, quantizers: Mapping[str, Sequence[str]]) -> None:
+def put_in(graph: onnx.GraphProto, plan: QParamsByPath, quantizers: Mapping[str, Sequence[str]]) -> None:
     """Put the accumulators and entrances of `plan` into a bare `graph`; their scales and bit widths hold nothing yet.
 
     `quantizers` are the names of Quant nodes by the path of the quantizer.
@@ -140,7 +140,9 @@ def output_axis(graph: onnx.GraphProto, node: onnx.NodeProto, rank: int) -> int:
     return rank - 1
 
 
-def _put_accumulators(graph: onnx.GraphProto, layer: str, word: Word, quantizers: Mapping[str, Sequence[str]]) -> None:
+def _put_accumulators(
+    graph: onnx.GraphProto, layer: str, word: QParams, quantizers: Mapping[str, Sequence[str]]
+) -> None:
     biases = {node.output[0] for node in _quantizers(graph, layer, BIAS, quantizers)}
     parameters = [f"{layer}.{role}".lstrip(".") for role in ROLES["Accumulator"][1:]]
     for k, product in enumerate(products_of(graph, layer, quantizers)):
@@ -178,7 +180,7 @@ def _products(graph: onnx.GraphProto, quantizer: onnx.NodeProto) -> list[onnx.No
     return [p for node in readers for p in (_products(graph, node) if node.op_type == "Transpose" else [node])]
 
 
-def _put_entrance(graph: onnx.GraphProto, k: int, word: Word) -> None:
+def _put_entrance(graph: onnx.GraphProto, k: int, word: QParams) -> None:
     """Insert the quantizer of input `k` of those that are no integers in front of everything."""
     value = [v.name for v in graph.input if v.type.tensor_type.elem_type == onnx.TensorProto.FLOAT][k]
     name = end_name(f"{ENTRANCE}{k}", len(graph.input))

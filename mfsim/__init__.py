@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "mfsim.analysis": ("count", "energy", "memory", "strict_multiplication_free", "widths"),
     "mfsim.ir.builder": ("ProgramBuilder",),
-    "mfsim.cim": ("Array", "map_program"),
+    "mfsim.cim": ("CimArray", "map_program"),
     "mfsim.compiler": ("compile_model",),
     "mfsim.conversion": ("Conversion", "Rules", "convert"),
     "mfsim.errors": (
@@ -39,7 +39,7 @@ _PUBLIC = {
     "mfsim.parity.realisations": ("compare_realisations",),
     "mfsim.report": ("write_report",),
     "mfsim.serialize.read": ("load", "read_integer"),
-    "mfsim.workflow.run_folder": ("RunFolder", "load_program"),
+    "mfsim.run_folder": ("RunFolder", "load_program"),
     "mfsim.workflow.settings": ("Settings",),
     "mfsim.workflow.steps": ("run_network",),
 }

@@ -27,6 +27,10 @@ class RangeError(MfsimError, ValueError):
     """A proved range does not fit the word it has to fit, or does not fit 63 bits."""
 
 
+class WordOverflowError(MfsimError, OverflowError):
+    """A value does not fit the word that was proved for it."""
+
+
 class ShapeError(MfsimError, ValueError):
     """A shape does not suit the operation."""
 

@@ -14,10 +14,10 @@ from torch import nn
 from mfsim import quant
 from mfsim.analysis.listing import write_text
 from mfsim.errors import ExportError, MfsimError
-from mfsim.export.files import write_model
 from mfsim.files import write_whole
 from mfsim.nn import MFLinear
 from mfsim.nn.checkpoint import save_checkpoint
+from mfsim.serialize.files import write_model
 
 NETWORK = nn.Sequential(MFLinear(2, 2))
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mfsim.errors import MfsimError, ModelError
-from mfsim.workflow.run_folder import STEPS, RunFolder, make_folder, read_json, write_json
+from mfsim.run_folder import STEPS, RunFolder, make_folder, read_json, write_json
 
 
 @pytest.fixture

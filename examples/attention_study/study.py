@@ -29,8 +29,8 @@ import torch
 
 from mfsim.analysis.listing import write_text
 from mfsim.errors import MfsimError, ShapeError, UnsupportedOpError, did_you_mean
+from mfsim.run_folder import read_json, write_json
 from mfsim.sweep.store import SweepFolder
-from mfsim.workflow.run_folder import read_json, write_json
 from mfsim.workflow.summary import tool_versions
 
 CHANGES = ("epochs", "quantized_epochs", "train", "validation", "test", "width", "depth", "patch")

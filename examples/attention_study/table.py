@@ -10,7 +10,7 @@ from typing import Any
 
 from mfsim.analysis.listing import Listing, write_listings, write_text
 from mfsim.errors import MfsimError
-from mfsim.workflow.run_folder import read_json, write_json
+from mfsim.run_folder import read_json, write_json
 
 CLASSES = ("learned", "activation", "fixed", "div", "sqrt")
 """Multiplications by what, and the two that count as such."""

@@ -31,8 +31,11 @@ from typing import Any
 from mfsim.errors import ArrayError, did_you_mean
 
 IDEAL = "ideal"
+
 MOST = {"rows": 1 << 16, "columns": 1 << 16, "cell_bits": 8, "input_bits": 8}
+
 MOST_CONVERTER_BITS = 16
+
 CHOICES: dict[str, tuple[object, ...]] = {
     "sum_along": ("rows", "columns"),
     "halves": (1, 2),
@@ -42,7 +45,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
 
 
 @dataclass(frozen=True)
-class Array:
+class CimArray:
     """One array; the fields are those of the module header, `converter_bits` None for an ideal converter.
 
     `source` says where the figures come from.
@@ -101,12 +104,12 @@ class Array:
         return self.columns if self.sum_along == "rows" else self.rows
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any], name: str = "custom") -> Array:
+    def from_dict(cls, content: Mapping[str, Any], name: str = "custom") -> CimArray:
         """Return the array with the keys of the module header; an `ArrayError` names what is wrong."""
-        return Array(**_arguments({"name": name, **content}, needed=("rows", "columns")))
+        return CimArray(**_arguments({"name": name, **content}, needed=("rows", "columns")))
 
     @classmethod
-    def from_toml(cls, path: str | os.PathLike[str]) -> Array:
+    def from_toml(cls, path: str | os.PathLike[str]) -> CimArray:
         """Return the array that a TOML file describes; it is called as the file unless it has a `name`."""
         path = pathlib.Path(path)
         try:
@@ -118,7 +121,7 @@ class Array:
             raise ArrayError(f"the array `{path}` is no TOML: {error}") from error
         return cls.from_dict(content, path.stem)
 
-    def changed(self, **changes: Any) -> Array:
+    def changed(self, **changes: Any) -> CimArray:
         """Return this array with some keys of the module header changed, and a name that says so."""
         if not changes:
             return self
@@ -133,7 +136,7 @@ class Array:
 
 def _arguments(content: Mapping[str, Any], needed: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the arguments of `Array` for `content`; an `ArrayError` for an unknown or a missing key."""
-    keys = [f.name for f in fields(Array)]
+    keys = [f.name for f in fields(CimArray)]
     for key in content:
         if key not in keys:
             hint = did_you_mean(key, keys) or f"; the keys are {', '.join(keys)}"
@@ -161,10 +164,10 @@ _MF_NET = (
     "converter, so a sum has {} terms, whose {} levels are what the converter resolves, and the 8 rows take turns at it."
 )
 
-ARRAYS: Mapping[str, Array] = {
+ARRAYS: Mapping[str, CimArray] = {
     array.name: array
     for array in (
-        Array(
+        CimArray(
             rows=8,
             columns=62,
             converter_bits=5,
@@ -174,7 +177,7 @@ ARRAYS: Mapping[str, Array] = {
             name="mf-net-8x62",
             source=_MF_NET.format("8 x 62 SRAM macro, 5-bit memory-immersed ADC, about 105 TOPS/W", 31, 32),
         ),
-        Array(
+        CimArray(
             rows=8,
             columns=30,
             converter_bits=4,
@@ -184,7 +187,7 @@ ARRAYS: Mapping[str, Array] = {
             name="mf-net-8x30",
             source=_MF_NET.format("8 x 30 SRAM macro, 4-bit memory-immersed ADC, about 84 TOPS/W", 15, 16),
         ),
-        Array(
+        CimArray(
             rows=16,
             columns=16,
             converter_bits=1,
@@ -203,12 +206,12 @@ ARRAYS: Mapping[str, Array] = {
 """The arrays that are shipped, by name."""
 
 
-def load_array(name: str) -> Array:
+def load_array(name: str) -> CimArray:
     """Return a shipped array, or the one that a TOML file describes."""
     if name in ARRAYS:
         return ARRAYS[name]
     path = pathlib.Path(name)
     if path.suffix == ".toml" or path.is_file():
-        return Array.from_toml(path)
+        return CimArray.from_toml(path)
     known = ", ".join(ARRAYS)
     raise ArrayError(f"`array` must be one of {known}, or a TOML file, not {name!r}{did_you_mean(name, ARRAYS)}")

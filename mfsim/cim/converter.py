@@ -8,7 +8,7 @@ half an ND2 gate for the product and half for its piece of the sum line.
 from __future__ import annotations
 
 from mfsim.analysis.energy import ND2, Cost
-from mfsim.cim.array import Array
+from mfsim.cim.array import CimArray
 
 SOURCES = (
     ("conversion", "(100*b + 0.001*4^b) * Vdd^2 fJ, fit", "ZigZag-IMC, 28 nm, successive approximation of b bits"),
@@ -19,7 +19,7 @@ SOURCES = (
 """(what, figure, source) of everything in this file."""
 
 
-def conversion(array: Array, bits: int) -> Cost:
+def conversion(array: CimArray, bits: int) -> Cost:
     """Return the energy of one conversion to `bits` bits: the array's own figure, else the fit.
 
     >>> round(conversion(Array(rows=8, columns=8, vdd=1.0), 5).pj, 6)
@@ -45,6 +45,6 @@ def cell(vdd: float) -> Cost:
     return Cost(ND2 * vdd**2 / 1000, "estimate")
 
 
-def used_bits(array: Array, lossless_bits: int) -> int:
+def used_bits(array: CimArray, lossless_bits: int) -> int:
     """Return the bits of the array's converter; an ideal one is charged as one that is just loss-free."""
     return lossless_bits if array.converter_bits is None else array.converter_bits

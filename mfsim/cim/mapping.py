@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from mfsim import ops
-from mfsim.cim.array import Array
+from mfsim.cim.array import CimArray
 from mfsim.cim.digits import Digits, sign_digits, signs_in, word_digits
 from mfsim.cim.parts import Outside, Part, Product, place
 from mfsim.ir.formats import Format
@@ -35,7 +35,7 @@ PRODUCTS = ("mf_matmul", "mf_conv2d", "matmul", "conv2d")
 Placed = tuple[list[Part], list[Outside]]
 
 
-def why_digital(node: Node, program: Program, array: Array) -> str:
+def why_digital(node: Node, program: Program, array: CimArray) -> str:
     """Return why `node` stays in digital logic; empty for one that goes onto arrays."""
     if node.op == "wht":
         if all(n == 1 for _, n in _lengths(node, program)):
@@ -50,7 +50,7 @@ def why_digital(node: Node, program: Program, array: Array) -> str:
     return "" if array.stores == "weights" else "the array stores the transform, no weights"
 
 
-def place_node(node: Node, program: Program, array: Array) -> Placed:
+def place_node(node: Node, program: Program, array: CimArray) -> Placed:
     """Return the parts of a node that `why_digital` does not refuse, and the operations behind them."""
     if node.op == "wht":
         return _transform(node, program, array)
@@ -59,7 +59,7 @@ def place_node(node: Node, program: Program, array: Array) -> Placed:
     return place_dense(node, program, array)
 
 
-def place_dense(node: Node, program: Program, array: Array) -> Placed:
+def place_dense(node: Node, program: Program, array: CimArray) -> Placed:
     """Return the part of a dense product, or of an MF product as if it were dense."""
     x, w, *bias = program.inputs_of(node)
     driven = word_digits(x.format, array.input_bits, array.lines == "signed")
@@ -68,7 +68,7 @@ def place_dense(node: Node, program: Program, array: Array) -> Placed:
     return [part], behind + _bias(node, program, bias)
 
 
-def _mf(node: Node, program: Program, array: Array) -> Placed:
+def _mf(node: Node, program: Program, array: CimArray) -> Placed:
     x, w, *bias = program.inputs_of(node)
     attributes: Any = node.attributes
     signed_lines = array.lines == "signed"
@@ -147,7 +147,7 @@ def _lengths(node: Node, program: Program) -> list[tuple[int, int]]:
     return [(axis, block_length(x.shape[axis], attributes["block"])) for axis in axes]
 
 
-def _transform(node: Node, program: Program, array: Array) -> Placed:
+def _transform(node: Node, program: Program, array: CimArray) -> Placed:
     (x,) = program.inputs_of(node)
     parts, behind = [], []
     most = 1 << (min(array.terms, array.sums).bit_length() - 1)
@@ -168,7 +168,7 @@ def _transform(node: Node, program: Program, array: Array) -> Placed:
     return parts, behind
 
 
-def _driven(low: int, high: int, array: Array) -> Digits:
+def _driven(low: int, high: int, array: CimArray) -> Digits:
     """Return the digits of codes in low..high; lines with signs take those of the magnitude."""
     if array.lines == "signed" and low < 0:
         return replace(word_digits(Format.of_range(0, max(-low, high)), array.input_bits), signed=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mfsim.cim.array import Array
+from mfsim.cim.array import CimArray
 from mfsim.cim.digits import Digits
 
 
@@ -108,7 +108,7 @@ def bits_for(levels: int) -> int:
 
 
 def place(
-    where: tuple[str, str, str], part: str, product: Product, driven: Digits, stored: Digits, array: Array
+    where: tuple[str, str, str], part: str, product: Product, driven: Digits, stored: Digits, array: CimArray
 ) -> tuple[Part, list[Outside]]:
     """Return the counts of a part on `array` and the operations behind it; `where` is (layer, node, op)."""
     lines = product.outputs * stored.planes * stored.passes + stored.corrected

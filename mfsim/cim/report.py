@@ -17,7 +17,7 @@ from mfsim.analysis.energy import Spent, Technology, by_basis, energy, share, su
 from mfsim.analysis.listing import Cell, Listing, write_listings
 from mfsim.analysis.tabular import Tabular
 from mfsim.cim import converter
-from mfsim.cim.array import Array
+from mfsim.cim.array import CimArray
 from mfsim.cim.mapping import place_dense, place_node, why_digital
 from mfsim.cim.parts import Outside, Part
 from mfsim.display import counted
@@ -83,7 +83,7 @@ class CimReport(Tabular):
 
     MAIN: ClassVar[str] = "cim_nodes"
 
-    array: Array
+    array: CimArray
     technology: Technology
     nodes: tuple[CimNode, ...]
     parts: tuple[Part, ...]
@@ -185,7 +185,7 @@ def _table(name: str, kind: type, rows: Sequence[object]) -> Listing:
     return Listing(name, tuple(f.name for f in fields(kind)), tuple(astuple(row) for row in rows))  # type: ignore[call-overload]
 
 
-def map_program(program: Program, array: Array, technology: Technology | None = None) -> CimReport:
+def map_program(program: Program, array: CimArray, technology: Technology | None = None) -> CimReport:
     """Return what `program` costs on arrays of one kind; every other node is named as digital.
 
     Parameters
@@ -261,7 +261,7 @@ def _node(
     )
 
 
-def _analog(parts: list[Part], array: Array) -> list[Spent]:
+def _analog(parts: list[Part], array: CimArray) -> list[Spent]:
     """Return the energy of conversions, lines and cells; a line that carries signs or one bit needs no DAC."""
     found = []
     for part in parts:

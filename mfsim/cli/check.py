@@ -38,7 +38,7 @@ def command(
     with session(json, debug) as out:
         from mfsim.errors import ParityError
         from mfsim.export.check_report import Limits
-        from mfsim.workflow.run_folder import RunFolder
+        from mfsim.run_folder import RunFolder
         from mfsim.workflow.steps import check_step
 
         limits = Limits(max_difference, max_sign_ties, max_code_mismatches, min_top1, min_sqnr)

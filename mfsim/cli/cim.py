@@ -57,7 +57,7 @@ def command(
     """
     with session(json, debug) as out:
         from mfsim.cim import load_array, map_program
-        from mfsim.workflow.run_folder import load_program
+        from mfsim.run_folder import load_program
 
         bits = int(converter_bits) if converter_bits and converter_bits.isdecimal() else converter_bits
         given = {

@@ -40,7 +40,7 @@ def command(
     """Compile a quantized model to an integer program and save it as integer.onnx."""
     with session(json, debug) as out:
         from mfsim.compiler import approximations
-        from mfsim.workflow.run_folder import RunFolder
+        from mfsim.run_folder import RunFolder
         from mfsim.workflow.steps import compile_file, compile_step, measure_file
 
         model = RunFolder.open(source).need("model.onnx") if source.is_dir() else source

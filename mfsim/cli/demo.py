@@ -27,8 +27,8 @@ def command(
         from mfsim.errors import ParityError
         from mfsim.report import NetworkResult
         from mfsim.report.result import comparison
+        from mfsim.run_folder import make_folder
         from mfsim.workflow.demo import REFERENCES, run_demo
-        from mfsim.workflow.run_folder import make_folder
 
         def finished(result: NetworkResult) -> None:
             accuracy = ", ".join(f"{stage} {value or 0.0:.2%}" for stage, value in result.accuracy.items())

@@ -20,7 +20,7 @@ Allow = Annotated[
 def command(run: Run, allow_inexact: Allow = False, json: Json = False, debug: Debug = False) -> None:
     """Write the float and the quantized network as ONNX files that stock ONNX Runtime runs."""
     with session(json, debug) as out:
-        from mfsim.workflow.run_folder import RunFolder
+        from mfsim.run_folder import RunFolder
         from mfsim.workflow.steps import export_step
 
         folder = RunFolder.open(run)

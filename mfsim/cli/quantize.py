@@ -62,7 +62,7 @@ def command(
             raise typer.BadParameter("--model needs --checkpoint and --out")
         from mfsim.conversion import Rules
         from mfsim.quant import Recipe
-        from mfsim.workflow.run_folder import RunFolder
+        from mfsim.run_folder import RunFolder
         from mfsim.workflow.steps import quantize_step, train_step
 
         settings = Settings(

@@ -38,7 +38,7 @@ def command(
         from mfsim.cim import load_array
         from mfsim.report import write_report
         from mfsim.report.result import comparison
-        from mfsim.workflow.run_folder import RunFolder
+        from mfsim.run_folder import RunFolder
         from mfsim.workflow.summary import summary
 
         chosen = load_array(array) if array is not None else None

@@ -21,6 +21,13 @@ Trace = Annotated[
     pathlib.Path | None, typer.Option(help="Folder for the codes of every edge, as .npy and .hex.", show_default=False)
 ]
 References = Annotated[int, typer.Option(min=0, help="Run folder: samples computed from the ops' definitions too.")]
+ExactWords = Annotated[
+    bool,
+    typer.Option(
+        "--exact-words",
+        help="Hold each intermediate against the word proved for it; slow: some million operations a second.",
+    ),
+]
 Samples = Annotated[int | None, typer.Option(min=1, help="Take only the first samples.")]
 
 
@@ -34,6 +41,7 @@ def command(
         int | None, typer.Option(min=1, help="Samples at a time; by default as many as stay in a core's cache.")
     ] = None,
     threads: Threads = None,
+    exact_words: ExactWords = False,
     references: References = DEFAULTS.reference_samples,
     json: Json = False,
     debug: Debug = False,
@@ -44,9 +52,9 @@ def command(
     integer.onnx and the definitions of the ops, and layer by layer with the float network.
     """
     with session(json, debug) as out:
-        from mfsim.workflow.run_folder import RunFolder, load_program
+        from mfsim.run_folder import RunFolder, load_program
 
-        options = {"trace": trace, "batch_size": batch_size, "threads": threads}
+        options = {"trace": trace, "batch_size": batch_size, "threads": threads, "exact_words": exact_words}
         if target.is_dir():
             RunFolder.open(target).need("integer.onnx")
             _verify(out, load_program(target), target, data, split, samples, references, options)
@@ -85,8 +93,8 @@ def _verify(
 ) -> None:
     """Simulate a run folder's program, and compare it with everything else in the folder."""
     from mfsim.errors import ParityError
+    from mfsim.run_folder import RunFolder
     from mfsim.workflow.images import load_data
-    from mfsim.workflow.run_folder import RunFolder
     from mfsim.workflow.steps import load_quantized
     from mfsim.workflow.verify import simulate_step
 

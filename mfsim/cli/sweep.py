@@ -49,10 +49,10 @@ def command(
     """Simulate an exported network with other words, a point for each; what is finished is never computed again."""
     with session(json, debug) as shown:
         from mfsim.errors import FailedPointsError
+        from mfsim.run_folder import RunFolder
         from mfsim.sweep import parse_axes, sweep
         from mfsim.sweep.output import FOLDER
         from mfsim.workflow.images import chosen, load_data
-        from mfsim.workflow.run_folder import RunFolder
 
         folder = RunFolder.open(run)
         axes = parse_axes(axis or (), layers)

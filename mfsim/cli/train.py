@@ -53,7 +53,7 @@ def command(
         if start is not None and checkpoint is not None:
             raise typer.BadParameter("give either --start, which is trained, or --checkpoint, which is not")
         from mfsim.conversion import Rules
-        from mfsim.workflow.run_folder import RunFolder
+        from mfsim.run_folder import RunFolder
         from mfsim.workflow.steps import train_step
 
         settings = Settings(

@@ -27,7 +27,7 @@ def command(target: Target, json: Json = False, debug: Debug = False) -> None:
     """
     with session(json, debug) as out:
         from mfsim.analysis import widths
-        from mfsim.workflow.run_folder import RunFolder, load_program
+        from mfsim.run_folder import RunFolder, load_program
 
         program = load_program(target)
         run = RunFolder(target)

@@ -23,7 +23,7 @@ from mfsim.errors import DataError, FormatError, ShapeError
 from mfsim.ir.formats import Format, Overflow, Range, Rounding, Scale
 from mfsim.ir.program import Tensor, int64_codes
 from mfsim.kernels.rounding import ROUNDINGS
-from mfsim.ops.grid.kernels import QUICK, run_requantize
+from mfsim.ops.grid.kernels import QUICK, quick, run_requantize
 from mfsim.ops.grid.kernels import dequantize as dequantize_kernel
 from mfsim.ops.grid.kernels import quantize as quantize_kernel
 
@@ -241,8 +241,8 @@ def _quickly(
     bits = max(limit.bit_length() for limit in limits)
     farthest = int(np.abs(exponents).max())
     shape = (-1, inner) if len(exponents) > 1 else (1, -1)
-    for word, quick in QUICK.items():
-        if reals.dtype.itemsize <= np.dtype(word).itemsize and bits <= quick.bits and farthest <= quick.exponent:
+    for word, exact in QUICK.items():
+        if reals.dtype.itemsize <= np.dtype(word).itemsize and bits <= exact.bits and farthest <= exact.exponent:
             return not reals.size or bool(
                 quick(rule, word)(reals.reshape(shape), exponents, *limits, codes.reshape(shape))
             )

@@ -28,7 +28,7 @@ _NEEDED = {
     "portable": (),
 }
 
-LEVELS = tuple(_NEEDED)
+ISAS = tuple(_NEEDED)
 """Every level, the best one first; a machine that has one has those behind it too."""
 
 
@@ -60,7 +60,7 @@ def best(forms: tuple[str, ...]) -> str:
     """
     limit = os.environ.get(VARIABLE) or available()[0]
     if limit not in available():
-        why = "which this machine does not have" if limit in LEVELS else "which is no level"
+        why = "which this machine does not have" if limit in ISAS else "which is no level"
         raise ValueError(f"`{VARIABLE}` must be one of {', '.join(available())}, not {limit!r}, {why}")
     allowed = available()[available().index(limit) :]
     return next(level for level in allowed if level in forms)

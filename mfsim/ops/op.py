@@ -2,7 +2,8 @@
 
 Rules for every file in this room:
 1. `infer` proves: the output range holds for every input inside the input ranges (`tight` where
-   both ends are attained), and each inner word holds every partial sum in any order, bias included.
+   both ends are attained), and each inner word holds every partial sum in any order, bias included;
+   `held` says which values of the plain kernel a word holds.
 2. `reference` is written from the definition, in Python ints on object arrays, and shares no line
    with the kernel.
 3. `count` gives the operations of one sample, as the plain kernel executes them, with the widths of
@@ -25,6 +26,11 @@ from mfsim.ir.program import Node, Tensor, Value, int64_codes
 
 MULTIPLIED_BY = ("learned", "activation", "fixed")
 """The three classes of multiplication that are kept apart."""
+
+TAPS = ("executed", "valid")
+"""Which taps of windows count: all that are executed, padding included, or those inside the image."""
+Held = Mapping[str, str | tuple[str, ...]]
+"""By the place of a value in the plain kernel, the word that holds it."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +120,9 @@ class Op:
     derive : returns the derived attributes (alignment shifts, clamps) for given input tensors.
     integer_body : whether its body in model.onnx computes in int64 between its input and its output, so
         that only these have to be exact in float32, not the inner words.
+    windowed : whether it has windows over an image with padding; `count` then takes `taps`, one of `TAPS`.
+    held : which inner word holds which value of the plain kernel: by the place of the value (keys as in
+        `mfsim.simulate.exact_words`) the word, or several of which a node has one.
     searched : the inputs that are tables of step functions: read at the number of thresholds that a
         word reaches, never at a code, so that a straight line in them is no product.
     """
@@ -125,11 +134,27 @@ class Op:
     primitives: frozenset[str]
     infer: Callable[[Sequence[Tensor], Mapping[str, Value]], Inference]
     reference: Callable[[Sequence[np.ndarray], Mapping[str, Value]], list[np.ndarray]]
-    count: Callable[[Node, Sequence[Tensor], Sequence[Tensor]], list[Row]]
+    count: Callable[..., list[Row]]
     realisations: frozenset[str] = frozenset({"kernel", "torch", "onnx", "integer"})
     derive: Callable[[Sequence[Tensor], Mapping[str, Value]], Mapping[str, Value]] | None = None
     integer_body: bool = False
+    windowed: bool = False
     searched: frozenset[str] = frozenset()
+    held: Held = field(default_factory=dict, hash=False)
+
+    def rows(
+        self, node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], taps: str = "executed"
+    ) -> list[Row]:
+        """Return the operations of one sample of `node`.
+
+        Parameters
+        ----------
+        node : a node of this op.
+        inputs, outputs : its tensors; their batch axis is not counted.
+        taps : "executed" counts every tap of a window as the plain kernel executes it, padding included;
+            "valid" counts windows as if they held only their taps inside the image. See `TAPS`.
+        """
+        return self.count(node, inputs, outputs, taps=taps) if self.windowed else self.count(node, inputs, outputs)
 
     def derived(self, tensors: Sequence[Tensor], attributes: Mapping[str, object]) -> dict[str, Value]:
         """Return all attributes for `tensors`: checked, defaults filled in, derived ones computed.

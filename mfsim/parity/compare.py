@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from mfsim.errors import ParityError, ShapeError
+from mfsim.errors import DataError, ParityError, ShapeError
 from mfsim.ir.program import Program
-from mfsim.report.result import ParityPair
 
 
 def codes_of(program: Program, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -39,3 +39,21 @@ def compare_codes(name: str, left: Mapping[str, np.ndarray], right: Mapping[str,
         compared += a.size
         mismatches += int(np.count_nonzero(a != b))
     return ParityPair(name, compared, mismatches)
+
+
+@dataclass(frozen=True)
+class ParityPair:
+    """Two realisations that must agree: `mismatches` of `compared` codes (or samples) differ."""
+
+    name: str
+    compared: int
+    mismatches: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.mismatches <= self.compared:
+            raise DataError(f"`mismatches` of `{self.name}` must be in 0..{self.compared}, not {self.mismatches}")
+
+    @property
+    def equal(self) -> bool:
+        """Whether something was compared and nothing differed."""
+        return self.compared > 0 and self.mismatches == 0

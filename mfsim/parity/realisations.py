@@ -24,11 +24,10 @@ from mfsim.errors import DataError
 from mfsim.export.exporter import quantized_model
 from mfsim.export.runtime import run, session
 from mfsim.ir.program import Program
-from mfsim.parity.compare import codes_of, compare_codes
+from mfsim.parity.compare import ParityPair, codes_of, compare_codes
 from mfsim.parity.reference import run_reference
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.observer import as_inputs, as_outputs
-from mfsim.report import ParityPair
 from mfsim.serialize.read import read_integer
 from mfsim.serialize.write import integer_model
 from mfsim.simulate import quantize_input, simulate

@@ -34,7 +34,7 @@ class _Sums:
 
 
 @torch.no_grad()
-def added_errors(
+def approximation_errors(
     network: QuantizedNetwork, images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...]
 ) -> AddedErrors:
     """Return for each nonlinear layer of `network` how far its results are from its float function of the same codes.

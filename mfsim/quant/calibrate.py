@@ -13,15 +13,15 @@ from torch import nn
 from mfsim.nn import WHTLayer
 from mfsim.ops.elementwise.quant import QuantSoftThreshold
 from mfsim.quant.calibration import Calibration, Subject
-from mfsim.quant.choose_qparams import decide
+from mfsim.quant.choose_qparams import choose_qparams
 from mfsim.quant.constants import check_product, check_threshold
 from mfsim.quant.input_quantizer import readers
-from mfsim.quant.layer_config import KINDS, NONLINEAR
+from mfsim.quant.layer_config import LAYER_CONFIGS, NONLINEAR
 from mfsim.quant.layers import QuantProduct
 from mfsim.quant.network import QuantizedNetwork
 from mfsim.quant.nonlinear import QuantFilterbankFFT, QuantNonlinear
 from mfsim.quant.observer import Observed
-from mfsim.quant.qparams import Plan, Weights
+from mfsim.quant.qparams import QParamsByPath, Weights
 from mfsim.quant.quantizers import stored_scale
 from mfsim.quant.statistics import Statistics
 
@@ -37,7 +37,7 @@ def subject_of(
     """Return what the words of the float `layer` depend on; `seen` is by path of what has a scale in it."""
     kept = {name.removeprefix(path).lstrip("."): statistics(values) for name, values in seen.items()}
     shape = next(iter(seen.values())).shape
-    return Subject(path, kind, kept, KINDS.get(kind, NONLINEAR).facts(layer, around, path, shape))
+    return Subject(path, kind, kept, LAYER_CONFIGS.get(kind, NONLINEAR).facts(layer, around, path, shape))
 
 
 def with_readers(
@@ -65,12 +65,12 @@ def calibrate(network: QuantizedNetwork, calibration: Calibration) -> None:
         for path, layer in network.model.named_modules()
         if isinstance(layer, (QuantFilterbankFFT, QuantProduct))
     }
-    _fill_in(network, decide(calibration, calibration.recipe, Weights(arrays)))
+    _fill_in(network, choose_qparams(calibration, calibration.recipe, Weights(arrays)))
     network.calibration = calibration
     check_constants(network)
 
 
-def _fill_in(network: QuantizedNetwork, plan: Plan) -> None:
+def _fill_in(network: QuantizedNetwork, plan: QParamsByPath) -> None:
     """Set the scales of `network` to those of `plan`; grids of biases and accumulators follow from them."""
     for path, word in plan.items():
         layer, _, name = path.rpartition(".")

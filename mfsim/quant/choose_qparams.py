@@ -11,9 +11,9 @@ import torch
 
 from mfsim.errors import RecipeError
 from mfsim.quant.calibration import Calibration, Subject
-from mfsim.quant.layer_config import kind_of, result_words
+from mfsim.quant.layer_config import config_of, result_words
 from mfsim.quant.nonlinear import NONLINEAR
-from mfsim.quant.qparams import Plan, Weights, word_for, word_on
+from mfsim.quant.qparams import QParamsByPath, Weights, word_for, word_on
 from mfsim.quant.quantizers import stored_scale
 from mfsim.quant.recipe import LayerRecipe, Recipe
 
@@ -26,26 +26,26 @@ HEADROOM = 1
 """Octaves that an output's word holds beyond what calibration saw, so that no unseen logit saturates."""
 
 
-def decide(
+def choose_qparams(
     calibration: Calibration,
     recipe: Recipe,
     weights: Weights,
-    known: MutableMapping[tuple[str, LayerRecipe], Plan] | None = None,
-) -> Plan:
+    known: MutableMapping[tuple[str, LayerRecipe], QParamsByPath] | None = None,
+) -> QParamsByPath:
     """Return the word of every quantizer by `recipe`; a `RecipeError` if it says what a layer cannot have.
 
     `known` keeps what was decided for a layer and its recipe, where nothing else matters, from one call to the next.
     """
     known = {} if known is None else known
-    plan: Plan = {}
+    plan: QParamsByPath = {}
     for k, seen in enumerate(calibration.outputs):
         exponent = seen.exponent(recipe.output, True, "max")
         plan[f"output_quant.{k}"] = word_on(recipe.output, True, None if exponent is None else exponent + HEADROOM)
     bits = calibration.entrance_bits(recipe)
     for k, seen in enumerate(calibration.entrances if bits else ()):
         plan[f"input_quant.{k}"] = word_for(seen, bits, seen.signed, recipe.defaults.calibration)
-    for subject in sorted(calibration.subjects, key=lambda subject: kind_of(subject).rank):
-        kind, words = kind_of(subject), recipe.layer(subject.path)
+    for subject in sorted(calibration.subjects, key=lambda subject: config_of(subject).rank):
+        kind, words = config_of(subject), recipe.layer(subject.path)
         made = known.get((subject.path, words))
         if made is None:
             kind.options(subject, words)  # says what the layer cannot have
@@ -67,7 +67,7 @@ def decide(
 
 @torch.no_grad()
 def derived_constants(
-    subject: Subject, words: LayerRecipe, plan: Plan, parameters: Mapping[str, np.ndarray]
+    subject: Subject, words: LayerRecipe, plan: QParamsByPath, parameters: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """Return the derived constants of a nonlinear layer by name, its scales among them.
 
@@ -86,7 +86,7 @@ def derived_constants(
     kinds = {kind.__name__: kind for kind in NONLINEAR}
     kind = kinds[subject.facts["class"]]
     layer = kind(**subject.facts["arguments"])
-    quantized = NONLINEAR[kind](layer, **kind_of(subject).options(subject, words))
+    quantized = NONLINEAR[kind](layer, **config_of(subject).options(subject, words))
     for name in ("weight", "bias"):
         if name in parameters:
             quantized.get_parameter(name).copy_(torch.tensor(parameters[name]))
@@ -120,9 +120,9 @@ _OTHERS: Mapping[str, Any] = {
 """Another value than the default for each key but `calibration`, which is every layer's."""
 
 
-def asked_keys(subject: Subject) -> tuple[str, ...]:
+def sweep_keys(subject: Subject) -> tuple[str, ...]:
     """Return the keys that decide how a layer is built or scaled, in the order of the recipe."""
-    options = kind_of(subject).options
+    options = config_of(subject).options
     base = options(subject, LayerRecipe())
 
     def decides(key: str) -> bool:

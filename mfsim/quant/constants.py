@@ -8,14 +8,14 @@ import numpy as np
 
 from mfsim.errors import RecipeError
 from mfsim.quant.calibration import Calibration
-from mfsim.quant.qparams import Plan
+from mfsim.quant.qparams import QParamsByPath
 from mfsim.quant.recipe import PROVED, Recipe
 
 
 def check_plan(
     calibration: Calibration,
     recipe: Recipe,
-    plan: Plan,
+    plan: QParamsByPath,
     weights: Mapping[str, np.ndarray],
     biases: Mapping[str, np.ndarray],
     thresholds: Mapping[str, np.ndarray],

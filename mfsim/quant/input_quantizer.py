@@ -101,7 +101,7 @@ def _watched(network: nn.Module, inputs: tuple[torch.Tensor, ...], watch: _Watch
     return watch
 
 
-def needs_entrance(network: nn.Module, inputs: tuple[torch.Tensor, ...]) -> bool:
+def needs_input_quantizer(network: nn.Module, inputs: tuple[torch.Tensor, ...]) -> bool:
     """Whether anything but one quantizer reads the values of an input of `network`, a network of quantized layers.
 
     Integers, which number rows of embeddings, need none.

@@ -13,7 +13,7 @@ from typing import Any
 from mfsim.ops.wht.wht import norm_exponent
 from mfsim.quant.calibration import Subject
 from mfsim.quant.product_config import DENSE, JOINED, MF, POWER, WHOLE
-from mfsim.quant.qparams import BETA_BITS, Kind, Plan, Weights, Word, no_facts, word_for, word_on
+from mfsim.quant.qparams import BETA_BITS, LayerConfig, QParams, QParamsByPath, Weights, no_facts, word_for, word_on
 from mfsim.quant.recipe import MOST_BITS, PROVED, LayerRecipe
 from mfsim.quant.scales import Partner, fitting_exponent
 
@@ -24,8 +24,8 @@ def _activation_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
     return {"bits": words.activation, "signed": subject.seen.signed}
 
 
-def _quantizer_called(name: str) -> Callable[[Subject, LayerRecipe, Weights, Plan], Plan]:
-    def decide(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+def _quantizer_called(name: str) -> Callable[[Subject, LayerRecipe, Weights, QParamsByPath], QParamsByPath]:
+    def decide(subject: Subject, words: LayerRecipe, weights: Weights, plan: QParamsByPath) -> QParamsByPath:
         word = word_for(subject.seen, words.activation, subject.seen.signed, words.calibration)
         return {subject.at(name): word}
 
@@ -43,7 +43,7 @@ def _clip_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
     return {"bits": words.activation, "signed": subject.seen.signed and subject.facts["signed"]}
 
 
-def _clip_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+def _clip_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QParamsByPath) -> QParamsByPath:
     bits, signed = _clip_options(subject, words).values()
     largest = min(subject.seen.largest, subject.facts["largest"])
     exponent = fitting_exponent(largest, (1 << (bits - int(signed))) - 1)
@@ -80,8 +80,8 @@ def _threshold_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
     }
 
 
-def _threshold_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
-    made: Plan = {}
+def _threshold_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QParamsByPath) -> QParamsByPath:
+    made: QParamsByPath = {}
     if "behind" in subject.facts:
         exponent = plan[subject.facts["behind"]].exponent + subject.facts["gain"]
     else:
@@ -98,9 +98,9 @@ def _embedding_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
     return {"bits": words.residual, "signed": subject.seen.signed, "bias_bits": words.bias}
 
 
-def _embedding_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+def _embedding_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QParamsByPath) -> QParamsByPath:
     x = word_for(subject.seen, words.residual, subject.seen.signed, words.calibration)
-    return {subject.at("input_quant"): x, subject.at("bias_quant"): Word(words.bias, True, x.exponents)}
+    return {subject.at("input_quant"): x, subject.at("bias_quant"): QParams(words.bias, True, x.exponents)}
 
 
 # Embeddings: a table on the grid of its largest entry, whether calibration met that or not.
@@ -114,7 +114,7 @@ def _table_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
     return {"bits": words.weight}
 
 
-def _table_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+def _table_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QParamsByPath) -> QParamsByPath:
     exponent = fitting_exponent(subject.facts["largest"], (1 << (words.weight - 1)) - 1)
     return {subject.at("table_quant"): word_on(words.weight, True, exponent)}
 
@@ -142,8 +142,8 @@ def _pair_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
     return {"bits": words.activation, "signed": [seen.signed for seen in subject.statistics.values()]}
 
 
-def _pair_words(options: Callable[[Subject, LayerRecipe], dict[str, Any]]) -> Callable[..., Plan]:
-    def decide(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+def _pair_words(options: Callable[[Subject, LayerRecipe], dict[str, Any]]) -> Callable[..., QParamsByPath]:
+    def decide(subject: Subject, words: LayerRecipe, weights: Weights, plan: QParamsByPath) -> QParamsByPath:
         """Give each operand its scale; where they share one, the coarser of both."""
         bits, signed = options(subject, words).values()
         seen, zero = list(subject.statistics.values()), subject.facts.get("sign_zero")
@@ -180,7 +180,7 @@ def _rope_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
     return _activation_options(subject, words) | {"weight": words.weight}
 
 
-def _rope_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+def _rope_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QParamsByPath) -> QParamsByPath:
     fixed = word_on(words.weight, True, 2 - words.weight)
     x = _quantizer_called("input_quant")(subject, words, weights, plan)
     return x | {subject.at("cosine_quant"): fixed, subject.at("sine_quant"): fixed}
@@ -225,7 +225,7 @@ def _row_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
     return _nonlinear_options(subject, words) | {"length": subject.facts["length"]}
 
 
-def _nonlinear_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+def _nonlinear_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QParamsByPath) -> QParamsByPath:
     seen = subject.statistics["input_quant"]
     return {subject.at("input_quant"): word_for(seen, words.activation, seen.signed, words.calibration)}
 
@@ -234,13 +234,13 @@ def _gain_options(subject: Subject, words: LayerRecipe) -> dict[str, Any]:
     return _nonlinear_options(subject, words) | {"weight": words.weight}
 
 
-def _gain_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+def _gain_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QParamsByPath) -> QParamsByPath:
     gains = weights.exponents(subject.path, replace(words, per_channel=False), None)
-    word = Word(words.weight, True, gains)
+    word = QParams(words.weight, True, gains)
     return _nonlinear_words(subject, words, weights, plan) | {subject.at("weight_quant"): word}
 
 
-def result_words(subject: Subject, words: LayerRecipe, plan: Plan) -> Plan:
+def result_words(subject: Subject, words: LayerRecipe, plan: QParamsByPath) -> QParamsByPath:
     """Return the grid of the result, and the word of a bias on it, of a layer whose `readers` are in `plan`."""
     seen = subject.statistics["y_scale"]
     y = word_for(seen, words.activation, seen.signed, words.calibration)
@@ -251,58 +251,58 @@ def result_words(subject: Subject, words: LayerRecipe, plan: Plan) -> Plan:
     return {subject.at("y_scale"): y, subject.at("bias_quant"): word_on(BETA_BITS, True, y.exponent)}
 
 
-_PAIR = Kind(no_facts, _pair_options, _pair_words(_pair_options))
+_PAIR = LayerConfig(no_facts, _pair_options, _pair_words(_pair_options))
 
-_GRID = Kind(no_facts, _embedding_options, _embedding_words)
+_GRID = LayerConfig(no_facts, _embedding_options, _embedding_words)
 
-_ENTERED = Kind(no_facts, _activation_options, _quantizer_called("input_quant"))
+_ENTERED = LayerConfig(no_facts, _activation_options, _quantizer_called("input_quant"))
 
-_ROW = Kind(_row_facts, _row_options, _nonlinear_words)
+_ROW = LayerConfig(_row_facts, _row_options, _nonlinear_words)
 
-KINDS: dict[str, Kind] = {
-    "ActivationQuant": Kind(no_facts, _activation_options, _quantizer_called("")),
-    "QuantAdd": Kind(_sum_facts, _sum_options, _pair_words(_sum_options)),
+LAYER_CONFIGS: dict[str, LayerConfig] = {
+    "ActivationQuant": LayerConfig(no_facts, _activation_options, _quantizer_called("")),
+    "QuantAdd": LayerConfig(_sum_facts, _sum_options, _pair_words(_sum_options)),
     "QuantAdderConv2d": JOINED,
     "QuantAdderLinear": JOINED,
     "QuantAffine": WHOLE,
     "QuantAvgPool2d": _ENTERED,
-    "QuantCachedRows": Kind(no_facts, _activation_options, _quantizer_called("result_quant")),
+    "QuantCachedRows": LayerConfig(no_facts, _activation_options, _quantizer_called("result_quant")),
     "QuantConv2d": DENSE,
     "QuantDCT": DENSE,
-    "QuantEmbedding": Kind(_table_facts, _table_options, _table_words),
+    "QuantEmbedding": LayerConfig(_table_facts, _table_options, _table_words),
     "QuantFilterbank": WHOLE,
-    "QuantFilterbankFFT": Kind(_nonlinear_facts, _gain_options, _gain_words),
+    "QuantFilterbankFFT": LayerConfig(_nonlinear_facts, _gain_options, _gain_words),
     "QuantGlobalAvgPool2d": _ENTERED,
     "QuantGram": _ENTERED,
-    "QuantHardtanh": Kind(_clip_facts, _clip_options, _clip_words),
+    "QuantHardtanh": LayerConfig(_clip_facts, _clip_options, _clip_words),
     "QuantLinear": DENSE,
     "QuantMFConv2d": MF,
     "QuantMFLinear": MF,
-    "QuantMFMatMul": Kind(_mf_pair_facts, _pair_options, _pair_words(_pair_options)),
-    "QuantMFMul": Kind(_mf_mul_facts, _pair_options, _pair_words(_pair_options)),
+    "QuantMFMatMul": LayerConfig(_mf_pair_facts, _pair_options, _pair_words(_pair_options)),
+    "QuantMFMul": LayerConfig(_mf_mul_facts, _pair_options, _pair_words(_pair_options)),
     "QuantMatMul": _PAIR,
     "QuantMinConv2d": JOINED,
     "QuantMinLinear": JOINED,
     "QuantMul": _PAIR,
-    "QuantRope": Kind(no_facts, _rope_options, _rope_words),
+    "QuantRope": LayerConfig(no_facts, _rope_options, _rope_words),
     "QuantScaling": WHOLE,
     "QuantShiftAffine": _GRID,
     "QuantShiftConv2d": POWER,
     "QuantShiftLinear": POWER,
-    "QuantSoftThreshold": Kind(_threshold_facts, _threshold_options, _threshold_words, rank=1),
+    "QuantSoftThreshold": LayerConfig(_threshold_facts, _threshold_options, _threshold_words, rank=1),
     "QuantSoftmax": _ROW,
     "QuantTanhL1": _ROW,
     "QuantTokenEmbedding": _GRID,
     "QuantTriangularLinear": DENSE,
     "QuantWHT": _ENTERED,
-    "Requantized": Kind(no_facts, _activation_options, _quantizer_called("result_quant")),
+    "Requantized": LayerConfig(no_facts, _activation_options, _quantizer_called("result_quant")),
 }
 """How each kind of quantized layer gets its words; `NONLINEAR` for every other one."""
 
-NONLINEAR = Kind(_nonlinear_facts, _nonlinear_options, _nonlinear_words)
+NONLINEAR = LayerConfig(_nonlinear_facts, _nonlinear_options, _nonlinear_words)
 """How nonlinear layers get their words; `readers` among the facts are the quantizers that read the result."""
 
 
-def kind_of(subject: Subject) -> Kind:
+def config_of(subject: Subject) -> LayerConfig:
     """Return how the layer gets its words."""
-    return KINDS.get(subject.kind, NONLINEAR)
+    return LAYER_CONFIGS.get(subject.kind, NONLINEAR)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mfsim.errors import RecipeError
 from mfsim.quant.calibration import Subject
-from mfsim.quant.qparams import Kind, Plan, Weights, Word, no_facts, word_for
+from mfsim.quant.qparams import LayerConfig, QParams, QParamsByPath, Weights, no_facts, word_for
 from mfsim.quant.recipe import PROVED, LayerRecipe
 from mfsim.quant.scales import Partner, power_exponents
 
@@ -53,24 +53,24 @@ def _whole(words: LayerRecipe) -> LayerRecipe:
     return replace(words, per_channel=False)
 
 
-def _whole_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+def _whole_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QParamsByPath) -> QParamsByPath:
     return _dense_words(subject, _whole(words), weights, plan)
 
 
-def _dense_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+def _dense_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QParamsByPath) -> QParamsByPath:
     x = word_for(subject.seen, words.activation, subject.seen.signed, words.calibration)
     w = _weight_exponents(subject, words, lambda: weights.exponents(subject.path, words, None))
     return _product_words(subject, words, x, w, x.exponents + w)
 
 
-def _power_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+def _power_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QParamsByPath) -> QParamsByPath:
     x = word_for(subject.seen, words.activation, subject.seen.signed, words.calibration)
     weight = weights.arrays[subject.path]
     w = _weight_exponents(subject, words, lambda: power_exponents(weight, words.weight, words.per_channel))
     return _product_words(subject, words, x, w, x.exponents + w)
 
 
-def _joined_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: Plan) -> Plan:
+def _joined_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QParamsByPath) -> QParamsByPath:
     """Return the words of a product whose accumulator lies on the finer of both scales."""
     signed, x_partner, w_partner = subject.seen.signed, None, None
     if "sign_zero" in subject.facts:
@@ -81,7 +81,7 @@ def _joined_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: 
     w = np.maximum(w, x.exponent - _spread(weights.arrays[subject.path], words, signed))
     if subject.facts.get("grid") == "shared":
         w = np.maximum(x.exponents, w)
-        x = Word(x.bits, x.signed, w)
+        x = QParams(x.bits, x.signed, w)
     return _product_words(subject, words, x, w, np.minimum(x.exponents, w))
 
 
@@ -97,28 +97,28 @@ def _spread(weight: np.ndarray, words: LayerRecipe, signed: bool) -> int:
     return int(max(room // largest_x, 1)).bit_length() - 1
 
 
-def _product_words(subject: Subject, words: LayerRecipe, x: Word, w: np.ndarray, grid: np.ndarray) -> Plan:
+def _product_words(subject: Subject, words: LayerRecipe, x: QParams, w: np.ndarray, grid: np.ndarray) -> QParamsByPath:
     made = {
         subject.at("input_quant"): x,
-        subject.at("weight_quant"): Word(words.weight, True, w),
-        subject.at("bias_quant"): Word(words.bias, True, grid),
+        subject.at("weight_quant"): QParams(words.weight, True, w),
+        subject.at("bias_quant"): QParams(words.bias, True, grid),
     }
     if words.accumulator != PROVED:
-        made[subject.at("accumulator")] = Word(int(words.accumulator), True, grid, words.overflow)
+        made[subject.at("accumulator")] = QParams(int(words.accumulator), True, grid, words.overflow)
     return made
 
 
-DENSE = Kind(no_facts, _product_options, _dense_words)
+DENSE = LayerConfig(no_facts, _product_options, _dense_words)
 """Products whose accumulator lies on the product of both scales."""
 
-WHOLE = Kind(no_facts, _whole_options, _whole_words)
+WHOLE = LayerConfig(no_facts, _whole_options, _whole_words)
 """Those whose outputs lie along several axes, so that they have one weight scale whatever the recipe says."""
 
-POWER = Kind(no_facts, _product_options, _power_words)
+POWER = LayerConfig(no_facts, _product_options, _power_words)
 """Those whose weights are powers of two."""
 
-JOINED = Kind(no_facts, _product_options, _joined_words)
+JOINED = LayerConfig(no_facts, _product_options, _joined_words)
 """Products whose accumulator lies on the finer of both scales."""
 
-MF = Kind(_mf_facts, _product_options, _joined_words)
+MF = LayerConfig(_mf_facts, _product_options, _joined_words)
 """Those in which the sign of one operand meets the other one."""

@@ -18,7 +18,7 @@ BETA_BITS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Word:
+class QParams:
     """The word of one quantizer; `exponents` is int64, of no axis or one entry for each output channel."""
 
     bits: int
@@ -33,7 +33,7 @@ class Word:
         return int(self.exponents)
 
 
-Plan = dict[str, Word]
+QParamsByPath = dict[str, QParams]
 """The words by path of the quantizer, such as `features.0.weight_quant`, or `features.0.accumulator`."""
 
 
@@ -55,7 +55,7 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class Kind:
+class LayerConfig:
     """How layers of one kind get their words.
 
     Attributes
@@ -68,18 +68,18 @@ class Kind:
 
     facts: Callable[[Any, Any, str, tuple[int, ...]], dict[str, Any]]
     options: Callable[[Subject, LayerRecipe], dict[str, Any]]
-    words: Callable[[Subject, LayerRecipe, Weights, Plan], Plan]
+    words: Callable[[Subject, LayerRecipe, Weights, QParamsByPath], QParamsByPath]
     rank: int = 0
 
 
-def word_for(seen: Statistics, bits: int, signed: bool, method: str, partner: Partner | None = None) -> Word:
+def word_for(seen: Statistics, bits: int, signed: bool, method: str, partner: Partner | None = None) -> QParams:
     """Return the word of `bits` for the values in `seen`, on a scale chosen by `method`."""
     return word_on(bits, signed, seen.exponent(bits, signed, method, partner))
 
 
-def word_on(bits: int, signed: bool, exponent: int | None) -> Word:
+def word_on(bits: int, signed: bool, exponent: int | None) -> QParams:
     """Return a word on the scale 2**`exponent`; None, where all values are 0, stands for a full scale of 1."""
-    return Word(bits, signed, np.array(-(bits - 1) if exponent is None else exponent))
+    return QParams(bits, signed, np.array(-(bits - 1) if exponent is None else exponent))
 
 
 def no_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:

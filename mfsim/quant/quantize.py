@@ -13,8 +13,8 @@ from mfsim.ops.pool.quant import pools_of_sums
 from mfsim.quant.calibrate import calibrate, statistics, subject_of, with_readers
 from mfsim.quant.calibration import Calibration
 from mfsim.quant.fold import check_finite
-from mfsim.quant.input_quantizer import needs_entrance
-from mfsim.quant.layer_config import kind_of
+from mfsim.quant.input_quantizer import needs_input_quantizer
+from mfsim.quant.layer_config import config_of
 from mfsim.quant.module_mapping import Site, assemble, leaves, places, quantized_kind
 from mfsim.quant.network import QuantizedNetwork
 from mfsim.quant.observer import as_inputs, observe
@@ -70,14 +70,14 @@ def quantize(
         subject_of(path, model.get_submodule(path), kind, around, {name: seen[name] for name in where[path]})
         for path, (kind, around) in kinds.items()
     ]
-    sites = [Site(s.path, s.kind, kind_of(s).options(s, recipe.layer(s.path))) for s in subjects]
+    sites = [Site(s.path, s.kind, config_of(s).options(s, recipe.layer(s.path))) for s in subjects]
     network = assemble(model, sites, len(outputs), recipe.output)
     kept = Calibration(
         recipe,
         tuple(with_readers(subjects, network, example)),
         tuple(map(statistics, outputs)),
         tuple(map(statistics, entrances)),
-        needs_entrance(network.model, example),
+        needs_input_quantizer(network.model, example),
     )
     bits = kept.entrance_bits(recipe)
     network.input_quant.extend(ActivationQuant(bits, seen.signed) for seen in kept.entrances if bits)

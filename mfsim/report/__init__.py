@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mfsim.report.result import NetworkResult, ParityPair
+from mfsim.parity.compare import ParityPair
+from mfsim.report.result import NetworkResult
 from mfsim.report.write import write_report
 
 __all__ = ["NetworkResult", "ParityPair", "write_report"]

@@ -19,27 +19,10 @@ from mfsim.analysis.tabular import Tabular
 from mfsim.analysis.widths import WidthReport
 from mfsim.cim import CimReport
 from mfsim.errors import CountError, DataError, did_you_mean
+from mfsim.parity.compare import ParityPair
 
 STAGES = ("float", "quantized", "integer")
 """The networks whose accuracy is compared."""
-
-
-@dataclass(frozen=True)
-class ParityPair:
-    """Two realisations that must agree: `mismatches` of `compared` codes (or samples) differ."""
-
-    name: str
-    compared: int
-    mismatches: int
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.mismatches <= self.compared:
-            raise DataError(f"`mismatches` of `{self.name}` must be in 0..{self.compared}, not {self.mismatches}")
-
-    @property
-    def equal(self) -> bool:
-        """Whether something was compared and nothing differed."""
-        return self.compared > 0 and self.mismatches == 0
 
 
 @dataclass(frozen=True, repr=False)

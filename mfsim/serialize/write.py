@@ -22,10 +22,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from mfsim import __version__, ops
 from mfsim.errors import ExportError
-from mfsim.export.files import write_model
 from mfsim.ir.program import Node, Program, Tensor
 from mfsim.ops.integer_body import CODE, DOMAIN, DOMAIN_VERSION, INDEX, OPSET, SHAPE, bits_of
 from mfsim.serialize.bodies import BODIES
+from mfsim.serialize.files import write_model
 from mfsim.serialize.metadata import model_properties, node_properties, put, tensor_properties
 
 IR_VERSION = 10

@@ -15,7 +15,7 @@ from mfsim import ops
 from mfsim.ir.program import Node, Program, Tensor
 from mfsim.kernels import cpu
 from mfsim.kernels.operands import Operand
-from mfsim.kernels.rows.epilogue import Fit, Pooling, requantizing
+from mfsim.kernels.rows.epilogue import Epilogue, Pooling, requantizing
 
 Run = Callable[[Sequence[np.ndarray], Mapping[str, Any], Sequence[np.ndarray]], int | None]
 """`run(inputs, attributes, outputs)` fills the outputs and may return how many codes did not fit."""
@@ -46,7 +46,7 @@ def form_of(
     inputs: Sequence[Operand],
     outputs: Sequence[Operand],
     attributes: Mapping[str, Any],
-    after: Fit | None = None,
+    after: Epilogue | None = None,
 ) -> Run | None:
     """Return the fast form for these operands, or None if the op, or such words, have none.
 
@@ -89,7 +89,7 @@ def fast_form(program: Program, node: Node, ending: Ending | None = None) -> Run
     if ending is not None:
         joined = program.outputs_of(ending.pool) if ending.pool is not None else ()
         done = ending.fitting, ending.rectified, ending.pool, ending.pool_rectified, *joined
-    made_of = (*inputs, *outputs, *done, cpu.best(cpu.LEVELS))
+    made_of = (*inputs, *outputs, *done, cpu.best(cpu.ISAS))
     known = _KEPT.setdefault(node, {}).get(ending is None)
     if known is not None and len(known[0]) == len(made_of) and all(map(operator.is_, known[0], made_of)):
         return known[1]
@@ -104,7 +104,7 @@ def fast_form(program: Program, node: Node, ending: Ending | None = None) -> Run
     return run
 
 
-def _fit(program: Program, sums: Operand, ending: Ending) -> Fit | None:
+def _fit(program: Program, sums: Operand, ending: Ending) -> Epilogue | None:
     """Return what `ending` does to the sums, or None if no word holds it."""
     fitting, pool, low, high = ending.fitting, ending.pool, sums.low, sums.high
     if pool is not None:

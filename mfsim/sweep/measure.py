@@ -10,7 +10,7 @@ import numpy as np
 from mfsim.analysis import compare, count, energy, memory, widths
 from mfsim.analysis.sweeps import SweepFigures
 from mfsim.errors import DataError, MfsimError
-from mfsim.export.edit import OpenModel
+from mfsim.export.edit import EditableModel
 from mfsim.quant.recipe import Recipe
 from mfsim.simulate import dequantized, quantize_input, simulate
 from mfsim.simulate.values import classes
@@ -25,7 +25,7 @@ class Samples:
     logits: np.ndarray
 
 
-def measure(opened: OpenModel, recipe: Recipe, samples: Samples) -> SweepFigures:
+def measure(opened: EditableModel, recipe: Recipe, samples: Samples) -> SweepFigures:
     """Return the figures of `opened` with the words of `recipe`.
 
     Raises
@@ -61,7 +61,7 @@ def measure(opened: OpenModel, recipe: Recipe, samples: Samples) -> SweepFigures
     )
 
 
-def outcome(opened: OpenModel, recipe: Recipe, samples: Samples) -> dict[str, Any]:
+def outcome(opened: EditableModel, recipe: Recipe, samples: Samples) -> dict[str, Any]:
     """Return the content of a point's file: its figures, or the sentence why it has none."""
     try:
         return {"figures": asdict(measure(opened, recipe, samples)), "error": ""}

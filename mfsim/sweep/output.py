@@ -8,8 +8,8 @@ from dataclasses import replace
 from mfsim.analysis.listing import write_listings, write_text
 from mfsim.analysis.sweeps import SweepReport
 from mfsim.report.sweeps import sweep_pictures
+from mfsim.run_folder import RunFolder, read_json, write_json
 from mfsim.sweep.keys import file_digest
-from mfsim.workflow.run_folder import RunFolder, read_json, write_json
 
 FOLDER = "sweeps"
 """Where the sweeps of a run folder are."""

@@ -15,6 +15,7 @@ from mfsim.data import Split
 from mfsim.errors import SweepError
 from mfsim.export import runtime
 from mfsim.export.edit import open_model
+from mfsim.run_folder import RunFolder
 from mfsim.sweep.axes import Axis
 from mfsim.sweep.grid import Point, grid
 from mfsim.sweep.keys import data_digest, file_digest, point_key
@@ -22,7 +23,6 @@ from mfsim.sweep.measure import Samples
 from mfsim.sweep.output import FOLDER, write_sweep
 from mfsim.sweep.store import SweepFolder
 from mfsim.sweep.workers import Setup, Task, cores, spread
-from mfsim.workflow.run_folder import RunFolder
 
 IDENTITY = {"model": "the model", "data": "the images"}
 """What a sweep's folder is of, for good."""

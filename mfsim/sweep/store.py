@@ -21,7 +21,7 @@ from typing import Any
 
 from mfsim.errors import SweepError
 from mfsim.files import write_whole
-from mfsim.workflow.run_folder import make_folder, read_json
+from mfsim.run_folder import make_folder, read_json
 
 DIGITS = 12
 """Digits of a digest that a person reads."""

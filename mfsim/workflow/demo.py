@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from mfsim.analysis import strict_multiplication_free
 from mfsim.errors import CountError
 from mfsim.report import NetworkResult, write_report
-from mfsim.workflow.run_folder import RunFolder, make_folder
+from mfsim.run_folder import RunFolder, make_folder
 from mfsim.workflow.settings import Settings
 from mfsim.workflow.steps import run_network
 

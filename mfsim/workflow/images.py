@@ -5,7 +5,7 @@ from __future__ import annotations
 from mfsim import data as datasets
 from mfsim.data import Dataset, Split
 from mfsim.errors import DataError
-from mfsim.workflow.run_folder import RunFolder
+from mfsim.run_folder import RunFolder
 
 
 def load_data(run: RunFolder, data: str | None = None) -> Dataset:

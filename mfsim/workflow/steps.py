@@ -2,7 +2,7 @@
 
     train -> quantize -> export -> check -> compile -> simulate -> count -> report
 
-Each step reads files of the folder and writes its own (`mfsim.workflow.run_folder.STEPS`), so the command line, the
+Each step reads files of the folder and writes its own (`mfsim.run_folder.STEPS`), so the command line, the
 demo and a script of one's own do the same things. A step that runs again removes what later steps had
 made from its old result. Bit-true verification has a file of its own, `mfsim/workflow/verify.py`.
 """
@@ -37,10 +37,10 @@ from mfsim.nn.checkpoint import load_checkpoint, save_checkpoint
 from mfsim.parity.file_error import OutputError, measure
 from mfsim.quant import QuantizedNetwork, Recipe
 from mfsim.report import NetworkResult
+from mfsim.run_folder import RunFolder
 from mfsim.serialize.write import write_integer
 from mfsim.train import Epoch, accuracy, fit, logits
 from mfsim.workflow.images import chosen, load_data
-from mfsim.workflow.run_folder import RunFolder
 from mfsim.workflow.settings import Settings
 from mfsim.workflow.summary import summary, tool_versions
 from mfsim.workflow.verify import simulate_step

@@ -7,10 +7,10 @@ import platform
 
 from mfsim import __version__
 from mfsim.analysis import count, energy, layers, memory, widths
-from mfsim.cim import Array, map_program
+from mfsim.cim import CimArray, map_program
 from mfsim.report import NetworkResult
+from mfsim.run_folder import RunFolder, load_program
 from mfsim.sweep.output import read_sweeps
-from mfsim.workflow.run_folder import RunFolder, load_program
 from mfsim.workflow.verify import read_verification
 
 TOOLS = ("numpy", "numba", "torch", "brevitas", "onnx", "onnxruntime")
@@ -23,7 +23,7 @@ def tool_versions() -> dict[str, str]:
     return {"mfsim": __version__, "python": platform.python_version(), **packages}
 
 
-def summary(run: RunFolder, array: Array | None = None) -> NetworkResult:
+def summary(run: RunFolder, array: CimArray | None = None) -> NetworkResult:
     """Return the result of a run folder whose steps have all run, with what it costs on `array` if one is given.
 
     Raises

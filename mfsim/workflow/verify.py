@@ -23,14 +23,14 @@ from mfsim.export.layers import layer_values, with_outputs
 from mfsim.export.runtime import run as run_session
 from mfsim.export.runtime import session
 from mfsim.ir.program import Program
+from mfsim.parity.compare import ParityPair
 from mfsim.parity.realisations import float_pairs, integer_pairs, reference_pair
 from mfsim.quant import QuantizedNetwork
-from mfsim.quant.approximation_error import added_errors
-from mfsim.report import ParityPair
+from mfsim.quant.approximation_error import approximation_errors
+from mfsim.run_folder import RunFolder
 from mfsim.simulate import Simulation, quantize_input, simulate
 from mfsim.simulate.values import classes
 from mfsim.train import logits
-from mfsim.workflow.run_folder import RunFolder
 
 ERROR_SAMPLES = 1024
 """Samples whose layers are compared with float; all tensors of a batch are kept for that."""
@@ -101,6 +101,7 @@ def simulate_step(
     batch_size: int = BATCH,
     threads: int | None = None,
     trace: str | os.PathLike[str] | None = None,
+    exact_words: bool = False,
     record: bool = True,
     progress: Progress = lambda what, done, total: None,
 ) -> Verification:
@@ -112,6 +113,7 @@ def simulate_step(
     quantized : the torch network that model.onnx was exported from.
     references : samples that are computed from the definitions of the ops as well.
     trace : folder for the codes of every edge.
+    exact_words : whether every intermediate is held against its proved word, which is slow.
     record : whether simulation.json and the integer accuracy in run.json are written; only for the whole
         test split of the run's own data, since they stand beside figures for that.
 
@@ -121,6 +123,8 @@ def simulate_step(
         If the images do not suit the program.
     ParityError
         If another realisation gives values that are no codes of the program's outputs.
+    WordOverflowError
+        With `exact_words`, if a value does not fit its word.
     """
     codes = input_codes(program, split.images)
     result = simulate(
@@ -130,6 +134,7 @@ def simulate_step(
         threads=threads,
         observe=True,
         trace=trace,
+        exact_words=exact_words,
         progress=_part("simulate", progress),
     )
     (name,), (output,) = program.inputs, program.outputs
@@ -148,7 +153,7 @@ def simulate_step(
         result.observed,
         result.overflows,
         _errors(run, program, split.images[:ERROR_SAMPLES], codes[:ERROR_SAMPLES], progress),
-        added_errors(quantized, split.images[:ERROR_SAMPLES]),
+        approximation_errors(quantized, split.images[:ERROR_SAMPLES]),
     )
     if record:
         run.write("simulation.json", found.to_json())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mfsim.export.check_report import CheckReport, CodeParity, FloatParity, LayerErrors, Limits
+from mfsim.papers import report
 
 from mfsim.analysis import count, energy, layers, memory, widths
 from mfsim.analysis.added import AddedError, AddedErrors
@@ -12,10 +14,8 @@ from mfsim.analysis.listing import Listing
 from mfsim.analysis.sweeps import SweepReport, SweepRow
 from mfsim.cim import ARRAYS, map_program
 from mfsim.errors import MfsimError
-from mfsim.export.check_report import CheckReport, CodeParity, FloatParity, LayerErrors, Limits
-from mfsim.papers import report
+from mfsim.parity.compare import ParityPair
 from mfsim.parity.realisations import Realisations
-from mfsim.report import ParityPair
 from mfsim.simulate import Simulation, simulate
 from tests.analysis.programs import mixed, residual, simulated, with_unknown_op
 from tests.report.networks import result as network

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mfsim import ops
-from mfsim.cim import Array, map_program
+from mfsim.cim import CimArray, map_program
 from mfsim.ir.builder import ProgramBuilder
 from mfsim.ir.formats import Format, Scale
 from mfsim.ops.op import objects
@@ -58,7 +58,7 @@ def test_mf_product(form, zero, x_signed, lines, digits, zeros):
     x_word, w_word = Format(5, x_signed), Format(4)
     w = codes_of(w_word, (7, 3), 1)
     w = w if zeros else np.where(w == 0, 5, w)
-    array = Array(rows=3, columns=4, cell_bits=digits[0], input_bits=digits[1], lines=lines)
+    array = CimArray(rows=3, columns=4, cell_bits=digits[0], input_bits=digits[1], lines=lines)
     program = node_of("mf_matmul", x_word, w, w_word, {"form": form, "sign_zero": zero})
     codes = codes_of(x_word, (1, 2, 7), 2)
     x = codes[0]
@@ -88,7 +88,7 @@ def test_mf_product(form, zero, x_signed, lines, digits, zeros):
 def test_dense_product(x_signed, lines, digits):
     x_word, w_word = Format(6, x_signed), Format(5)
     w, codes = codes_of(w_word, (8, 3), 3), codes_of(x_word, (1, 2, 8), 4)
-    array = Array(
+    array = CimArray(
         rows=6, columns=10, sum_along="columns", halves=2, cell_bits=digits[0], input_bits=digits[1], lines=lines
     )
     program = node_of("matmul", x_word, w, w_word, {})
@@ -107,7 +107,7 @@ def test_transform(n, lines, signed):
     builder = ProgramBuilder()
     program = builder.finish([builder.node("wht", [builder.input("x", (3, n), word)])])
     codes = codes_of(word, (1, 3, n), 5)
-    array = Array(rows=5, columns=6, stores="wht", lines=lines)
+    array = CimArray(rows=5, columns=6, stores="wht", lines=lines)
     machine = Machine(array)
     matrix = np.array([[(-1) ** (i & j).bit_count() for j in range(m)] for i in range(m)])
     blocks = codes.reshape(-1, m)

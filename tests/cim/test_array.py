@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mfsim.cim import ARRAYS, Array, load_array
+from mfsim.cim import ARRAYS, CimArray, load_array
 from mfsim.errors import ArrayError
 
 
@@ -38,17 +38,17 @@ from mfsim.errors import ArrayError
 )
 def test_wrong_values_are_one_sentence(changes, sentence):
     with pytest.raises(ArrayError, match=f"^{re.escape(sentence)}$"):
-        Array.from_dict({"rows": 8, "columns": 8} | changes)
+        CimArray.from_dict({"rows": 8, "columns": 8} | changes)
 
 
 def test_unlike_any_key():
     with pytest.raises(ArrayError, match=r"^`zzz` is no key of an array; the keys are rows, columns, cell_bits, "):
-        Array.from_dict({"rows": 8, "columns": 8, "zzz": 1})
+        CimArray.from_dict({"rows": 8, "columns": 8, "zzz": 1})
 
 
 def test_what_is_needed():
     with pytest.raises(ArrayError, match=r"^an array needs `columns`$"):
-        Array.from_dict({"rows": 8})
+        CimArray.from_dict({"rows": 8})
 
 
 def test_toml_file(tmp_path):
@@ -105,5 +105,5 @@ def test_changed_array_says_so_and_is_checked():
 
 
 def test_json_names_an_ideal_converter():
-    assert Array(rows=2, columns=2).to_json()["converter_bits"] == "ideal"
-    assert Array.from_dict(Array(rows=2, columns=2).to_json()) == Array(rows=2, columns=2)
+    assert CimArray(rows=2, columns=2).to_json()["converter_bits"] == "ideal"
+    assert CimArray.from_dict(CimArray(rows=2, columns=2).to_json()) == CimArray(rows=2, columns=2)

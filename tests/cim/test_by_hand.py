@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.cim import Array, map_program
+from mfsim.cim import CimArray, map_program
 from tests.analysis.programs import one
 
 WEIGHTS = np.arange(1, 21).reshape(10, 2) * np.array([1, -1])
@@ -40,7 +40,7 @@ def test_mf_linear_with_sign_bits():
     """
     bias = (np.array([3, -3]), 8, -7)
     program = one("mf_matmul", (10,), {"sign_zero": 1}, [(WEIGHTS, 6, -5), bias], bits=4, exponent=-7)
-    report = map_program(program, Array(rows=4, columns=6, converter_bits=2))
+    report = map_program(program, CimArray(rows=4, columns=6, converter_bits=2))
     w_part, x_part = report.parts
     assert (w_part.row_tiles, w_part.column_tiles, w_part.tiles, w_part.steps, w_part.passes) == (3, 2, 6, 6, 1)
     assert (w_part.activations, w_part.conversions, w_part.cycles, w_part.cycles_of_one_array) == (6, 36, 1, 6)
@@ -127,7 +127,7 @@ def test_transform_longer_than_the_crossbar(converter_bits, missing):
     bits, then 10. Sums of 17 levels, 5 bits, times 2^5, and a sign: 11 bits.
     """
     report = map_program(
-        one("wht", (3, 32), bits=6), Array(rows=8, columns=8, converter_bits=converter_bits, stores="wht")
+        one("wht", (3, 32), bits=6), CimArray(rows=8, columns=8, converter_bits=converter_bits, stores="wht")
     )
     (part,) = report.parts
     assert (part.vectors, part.terms, part.outputs, part.tiles, part.utilisation) == (12, 8, 8, 1, 1.0)
@@ -171,7 +171,7 @@ def test_transform_of_unsigned_planes():
     builder = ProgramBuilder()
     program = builder.finish([builder.node("wht", [builder.input("x", (4, 4), Format(8, False))], {"dims": 2})])
     for lines, planes in (("unsigned", 11), ("signed", 10)):
-        report = map_program(program, Array(rows=2, columns=2, stores="wht", lines=lines))
+        report = map_program(program, CimArray(rows=2, columns=2, stores="wht", lines=lines))
         assert [(part.steps, part.activations) for part in report.parts] == [(8, 64), (planes, 8 * planes)]
         assert [row.bits for row in report.outside if row.what == "butterflies"] == [10, 12]
 
@@ -189,7 +189,7 @@ def test_dense_product_with_wider_digits():
     builder = ProgramBuilder()
     x, w = builder.input("x", (5,), Format(5, False)), builder.constant("w", weights, Format(7))
     report = map_program(
-        builder.finish([builder.node("matmul", [x, w])]), Array(rows=64, columns=64, cell_bits=2, input_bits=3)
+        builder.finish([builder.node("matmul", [x, w])]), CimArray(rows=64, columns=64, cell_bits=2, input_bits=3)
     )
     (part,) = report.parts
     assert (part.steps, part.levels, part.lossless_bits) == (8, 106, 7)

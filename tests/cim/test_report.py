@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mfsim.analysis import count, energy
-from mfsim.cim import ARRAYS, Array, map_program
+from mfsim.cim import ARRAYS, CimArray, map_program
 from mfsim.errors import CountError
 from mfsim.ir.builder import ProgramBuilder
 from mfsim.ir.formats import Format, Scale
@@ -139,7 +139,7 @@ def test_halves_take_turns_only_where_both_hold_a_tile():
 
 def test_energy_of_an_ideal_converter_is_that_of_a_loss_free_one():
     """16 terms on 32 rows: 17 levels, 5 bits; (100 * 5 + 0.001 * 4^5) * 0.9^2 = 405.82944 fJ for each conversion."""
-    report = map_program(residual_product(), Array(rows=32, columns=32))
+    report = map_program(residual_product(), CimArray(rows=32, columns=32))
     (row,) = [row for row in report.spent if row.primitive == "conversion"]
     assert row.pj_each == pytest.approx(0.40582944, rel=1e-12), "decimal figures"
     assert (row.widths, row.basis) == ((5,), "fit")
@@ -147,7 +147,7 @@ def test_energy_of_an_ideal_converter_is_that_of_a_loss_free_one():
 
 def test_converter_of_given_energy_and_lines_with_converters_of_their_own():
     """x is s4: a sign plane and one digit of 3 bits, though a line could carry 4: 50 * 3 fJ for each line."""
-    report = map_program(residual_product(), Array(rows=32, columns=32, conversion_pj=0.25, input_bits=4, vdd=1.0))
+    report = map_program(residual_product(), CimArray(rows=32, columns=32, conversion_pj=0.25, input_bits=4, vdd=1.0))
     kinds = {row.primitive: row for row in report.spent if row.primitive in ("conversion", "line", "cell")}
     assert (kinds["conversion"].pj_each, kinds["conversion"].basis) == (0.25, "given")
     assert (round(kinds["line"].pj_each, 12), kinds["line"].basis) == (0.15, "fit")
@@ -165,8 +165,8 @@ def residual_product():
 
 def test_time_is_that_of_the_array_or_of_the_fit():
     """A conversion to 5 bits of 32 cells takes 5 * (0.00653 * 32 + 0.640) = 4.2448 ns; 4 planes of x: 4 cycles."""
-    assert map_program(residual_product(), Array(rows=32, columns=32, cycle_ns=10)).summary()["microseconds"] == 0.04
-    fit = map_program(residual_product(), Array(rows=32, columns=32)).summary()["microseconds"]
+    assert map_program(residual_product(), CimArray(rows=32, columns=32, cycle_ns=10)).summary()["microseconds"] == 0.04
+    fit = map_program(residual_product(), CimArray(rows=32, columns=32)).summary()["microseconds"]
     assert fit == pytest.approx(4 * 4.2448 / 1000, rel=1e-12), "decimal figures"
 
 

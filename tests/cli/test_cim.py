@@ -12,7 +12,7 @@ from tests.cli.conftest import mfsim
 
 def test_json_is_the_report(finished):
     from mfsim.cim import ARRAYS, map_program
-    from mfsim.workflow.run_folder import load_program
+    from mfsim.run_folder import load_program
 
     shown = mfsim("cim", finished, "--json")
     assert shown.status == 0, shown.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.workflow.run_folder import load_program
+from mfsim.run_folder import load_program
 from tests.cli.conftest import mfsim
 
 SMALL = ("--option", "width=16", "--option", "depth=1", "--option", "hidden=16", "--option", "heads=2")

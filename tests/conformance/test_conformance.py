@@ -11,11 +11,9 @@ import pytest
 from mfsim import ops
 from tests.bits import assert_bit_equal
 from tests.conformance import counting, fast_forms, integer_forms, onnx_forms, torch_forms
-from tests.conformance.instance import Instance, expected_of, inputs_of, program_of, run_kernel
-from tests.conformance.samples import limits, samples
+from tests.conformance.instance import Instance, run_kernel
+from tests.conformance.samples import limits
 from tests.ops.cases import cases_of
-
-__all__ = ["CASES", "expected_of", "inputs_of", "program_of", "run_kernel", "samples"]
 
 CASES = [
     pytest.param(op, case, id=f"{op.name}-{case.name}") for op in ops.REGISTRY.values() for case in cases_of(op.name)

@@ -11,7 +11,8 @@ import pytest
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 from mfsim.serialize.write import integer_model
-from tests.conformance.test_conformance import CASES, program_of
+from tests.conformance.instance import program_of
+from tests.conformance.test_conformance import CASES
 from tests.integer.networks import NETWORKS
 
 ALLOWED = {TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL}

@@ -23,7 +23,7 @@ def _fresh():
 
 def test_levels_need_all_their_features(monkeypatch):
     without(monkeypatch)
-    assert cpu.available() == cpu.LEVELS
+    assert cpu.available() == cpu.ISAS
     without(monkeypatch, "avx512bw")
     assert cpu.available() == ("avx2", "portable")
     without(monkeypatch, *(name for needed in cpu._NEEDED.values() for name in needed))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mfsim.ir.formats import Format
-from mfsim.kernels.gemm.parts import dense_sums, kind_of, mf_sums
+from mfsim.kernels.gemm.decomposition import dense_sums, kind_of, mf_sums
 from tests.kernels.prepared import check, prepared, program_of
 
 

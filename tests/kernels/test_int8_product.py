@@ -10,10 +10,10 @@ import threading
 import numpy as np
 import pytest
 
+from mfsim.kernels.gemm.decomposition import Sums
 from mfsim.kernels.gemm.matmul import matrix
 from mfsim.kernels.gemm.operand_transform import MAGNITUDE, SIGN, VALUE
-from mfsim.kernels.gemm.parts import Sums
-from mfsim.kernels.gemm.product import Int8Product, Part
+from mfsim.kernels.gemm.product import Int8Product, OperandTransform
 from mfsim.kernels.gemm.rows import RowProducts
 from tests.bits import assert_bit_equal
 
@@ -56,8 +56,8 @@ def test_dense(level, kind, shape):
     rng = np.random.default_rng(0)
     x, w = codes(rng, *LEFT[kind], (m, k)), codes(rng, *RIGHT[kind], (k, n))
     start = rng.integers(-(2**20), 2**20, n)
-    assert Int8Product([Part(kind)], w).level == level
-    products = rows_of([Part(kind)], w, start)
+    assert Int8Product([OperandTransform(kind)], w).level == level
+    products = rows_of([OperandTransform(kind)], w, start)
     assert_bit_equal(multiplied(products, x), x @ w + start)
     word = np.int8 if x.min() < 0 else np.uint8
     assert_bit_equal(multiplied(products, x.astype(word)), x @ w + start)
@@ -70,12 +70,12 @@ def test_parts_of_mf_products(level, zero, shape):
     rng = np.random.default_rng(1)
     x, w = codes(rng, -128, 128, (m, k)), codes(rng, -128, 128, (k, n))
     x[rng.random(x.shape) < 0.3] = 0
-    parts = [Part("us", MAGNITUDE, SIGN, zero), Part("su", SIGN, MAGNITUDE, zero)]
+    parts = [OperandTransform("us", MAGNITUDE, SIGN, zero), OperandTransform("su", SIGN, MAGNITUDE, zero)]
     expected = sign(x, zero) @ np.abs(w) + np.abs(x) @ sign(w, zero)
     assert_bit_equal(multiplied(rows_of(parts, w), x), expected)
     assert_bit_equal(multiplied(rows_of(parts, w), x.astype(np.int8)), expected)
     shifts = np.arange(n) % 7
-    parts = [Part("ss", VALUE, SIGN, zero, 0, shifts), Part("ss", SIGN, VALUE, zero, 5)]
+    parts = [OperandTransform("ss", VALUE, SIGN, zero, 0, shifts), OperandTransform("ss", SIGN, VALUE, zero, 5)]
     expected = 32 * sign(x, zero) @ w + (x @ sign(w, zero) << shifts)
     assert_bit_equal(multiplied(rows_of(parts, w), x), expected)
 
@@ -83,15 +83,15 @@ def test_parts_of_mf_products(level, zero, shape):
 def test_all_pairs_of_bytes(level):
     for kind, (low, high) in LEFT.items():
         x, w = np.arange(low, high)[:, None], np.arange(*RIGHT[kind])[None]
-        assert_bit_equal(multiplied(rows_of([Part(kind)], w), x), x * w)
+        assert_bit_equal(multiplied(rows_of([OperandTransform(kind)], w), x), x * w)
 
 
 def test_sums_near_the_ends_of_32_bits(level):
     k = 2**17 - 1
     x, w = np.full((2, k), -128), np.full((k, 1), -128)
-    assert_bit_equal(multiplied(rows_of([Part("ss")], w), x), x @ w)
+    assert_bit_equal(multiplied(rows_of([OperandTransform("ss")], w), x), x @ w)
     w = np.full((k, 1), 127)
-    assert_bit_equal(multiplied(rows_of([Part("ss")], w, np.array([-100])), x), x @ w - 100)
+    assert_bit_equal(multiplied(rows_of([OperandTransform("ss")], w, np.array([-100])), x), x @ w - 100)
 
 
 BEHIND = """
@@ -130,7 +130,7 @@ def test_nothing_is_read_behind_bytes_that_are_read_where_they_lie(level):
 def test_threads_do_not_share_tiles_or_buffers(level):
     rng = np.random.default_rng(3)
     w = rng.integers(-128, 128, (70, 50))
-    products = rows_of([Part("ss")], w)
+    products = rows_of([OperandTransform("ss")], w)
     inputs = [rng.integers(-128, 128, (97, 70)) for _ in range(4)]
     wrong = []
 

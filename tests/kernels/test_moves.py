@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mfsim.kernels.simd.transpose_block import copy, turn_plane
+from mfsim.kernels.simd.transpose_block import copy, transpose_plane
 from mfsim.ops.layout.fast import merged
 from tests.bits import assert_bit_equal
 
@@ -29,7 +29,7 @@ def test_planes_of_any_shape(word, shape):
     rows, columns = shape
     source = np.random.default_rng(0).integers(-100, 100, (rows + 1, columns + 2)).astype(word)
     target = np.zeros((columns + 1, rows + 3), word)
-    turn_plane(source, columns + 3, columns + 2, target, rows + 4, rows + 3, rows, columns - 1)
+    transpose_plane(source, columns + 3, columns + 2, target, rows + 4, rows + 3, rows, columns - 1)
     expected = np.zeros_like(target)
     expected[1:columns, 1 : rows + 1] = source[1:, 1:columns].T
     assert_bit_equal(target, expected)

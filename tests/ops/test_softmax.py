@@ -188,7 +188,7 @@ def test_the_table_of_ln_2_is_a_step_function_and_no_product():
     made = program("softmax_log", (4,))
     steps = np.diff(made.tensors["lnk_table"].codes)
     assert len(set(steps.tolist())) == 1
-    assert not any(table.factor for table in count(made).tables)
+    assert not any(table.gain for table in count(made).tables)
 
 
 X, TABLE = activation("x", (2, 4), Format(8), Scale.of(-4)), constant("exp_table", np.array([8, 3, 0]))

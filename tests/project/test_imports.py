@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import pathlib
+import pkgutil
 import sys
 
 import pytest
+
+from mfsim import ops
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TORCH = (
@@ -78,3 +81,11 @@ def test_packages_from_outside(path):
 def test_kernels_know_nothing_else_of_mfsim(path):
     inside = {name for name in imported(path) if name.split(".")[0] == "mfsim"}
     assert all(name.startswith("mfsim.kernels") or name == "mfsim" for name in inside), inside
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if p.is_relative_to("mfsim/ops") and len(p.parts) > 3], ids=str)
+def test_no_family_imports_another(path):
+    family = path.parts[2]
+    others = {info.name for info in pkgutil.iter_modules(ops.__path__) if info.ispkg} - {family}
+    found = {name for name in imported(path) if name.startswith("mfsim.ops.") and name.split(".")[2] in others}
+    assert not found, f"{path} must not import {', '.join(sorted(found))}"

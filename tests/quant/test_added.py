@@ -10,7 +10,7 @@ from torch import nn
 from mfsim.analysis.added import AddedErrors
 from mfsim.nn import DCT, DFTMagnitude, Filterbank
 from mfsim.quant import Recipe, quantize
-from mfsim.quant.approximation_error import BATCH, added_errors
+from mfsim.quant.approximation_error import BATCH, approximation_errors
 
 
 class Transforms(nn.Module):
@@ -37,7 +37,7 @@ def inputs(count):
 
 def test_every_function_has_a_row_within_its_bound(network):
     x = inputs(BATCH + 7)
-    found = {row.layer: row for row in added_errors(network, x).rows}
+    found = {row.layer: row for row in approximation_errors(network, x).rows}
     assert {layer: row.function for layer, row in found.items()} == {
         "bank": "FilterbankFFT",
         "bins": "DFTMagnitude",
@@ -55,7 +55,7 @@ def test_every_function_has_a_row_within_its_bound(network):
 
 def test_figures_of_one_layer_by_hand(network):
     x = inputs(5)
-    (row, *_) = added_errors(network, x).rows
+    (row, *_) = approximation_errors(network, x).rows
     layer = network.model.bank
     codes = layer.input_quant(x)
     off = (layer(x) - layer.function(codes)).double().abs() / layer.y_scale
@@ -65,12 +65,12 @@ def test_figures_of_one_layer_by_hand(network):
 
 def test_a_network_without_functions_has_no_rows():
     network = quantize(nn.Sequential(nn.Linear(8, 3)), Recipe.from_dict({}), torch.randn(20, 8))
-    found = added_errors(network, torch.randn(4, 8))
+    found = approximation_errors(network, torch.randn(4, 8))
     assert found == AddedErrors()
     assert found.listings() == found.records() == []
 
 
 def test_no_hook_stays_behind_and_records_come_back(network):
-    found = added_errors(network, inputs(3))
+    found = approximation_errors(network, inputs(3))
     assert not network.model.bank._forward_hooks
     assert AddedErrors.from_records(found.records()) == found

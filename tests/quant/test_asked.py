@@ -10,7 +10,7 @@ from torch import nn
 
 from mfsim import quant
 from mfsim.nn import MFLinear, SoftThreshold, WHTLayer
-from mfsim.quant.choose_qparams import _OTHERS, asked_keys
+from mfsim.quant.choose_qparams import _OTHERS, sweep_keys
 from mfsim.quant.recipe import LayerRecipe
 
 PRODUCT = ("weight", "activation", "bias", "accumulator", "overflow", "per_channel", "calibration")
@@ -23,7 +23,7 @@ NETWORK = nn.Sequential(
 def asked():
     folded = quant.fold(NETWORK.eval(), torch.rand(2, 8))
     network = quant.quantize(folded, quant.Recipe(layers={"4": {}}), torch.rand(16, 8))
-    return {subject.path: asked_keys(subject) for subject in network.calibration.subjects}
+    return {subject.path: sweep_keys(subject) for subject in network.calibration.subjects}
 
 
 @pytest.mark.parametrize(

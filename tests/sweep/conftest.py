@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from mfsim.workflow.run_folder import RunFolder
+from mfsim.run_folder import RunFolder
 
 
 @pytest.fixture(scope="session")

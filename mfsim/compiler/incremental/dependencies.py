@@ -70,7 +70,7 @@ def joined(records: Sequence[Record]) -> Record:
     return Record(frozenset(), written, inputs, nodes, notes, None)
 
 
-class Journal:
+class Dependencies:
     """Notes what the steps of one lowering read and write; its mappings and sets are replaced by watched ones."""
 
     def __init__(self, lowering: Lowering) -> None:
@@ -137,7 +137,7 @@ class Journal:
 class _Mapping(MutableMapping[K, V]):
     """A mapping that tells a journal what is asked of it."""
 
-    def __init__(self, journal: Journal, name: str, content: dict[K, V]) -> None:
+    def __init__(self, journal: Dependencies, name: str, content: dict[K, V]) -> None:
         self._journal, self._name, self._content = journal, name, content
 
     def __getitem__(self, key: K) -> V:

@@ -15,7 +15,7 @@ import onnx
 
 from mfsim.compiler.frontend.checks import check_constant, check_domains, check_numbers
 from mfsim.compiler.frontend.graph import array_of, graph_of
-from mfsim.compiler.incremental.dependencies import Journal, Key, Record, joined, same
+from mfsim.compiler.incremental.dependencies import Dependencies, Key, Record, joined, same
 from mfsim.compiler.incremental.digest import ModelDigest
 from mfsim.compiler.lower.lowering import Lowering
 from mfsim.compiler.lower.steps import program_of, steps_of
@@ -76,7 +76,7 @@ class Recompiler:
     def program(self) -> Program:
         """Return the program of the model as it is; errors are those of `compile_model`."""
         lowering = Lowering(self._graph)
-        journal = Journal(lowering)
+        journal = Dependencies(lowering)
         known, self._known = self._known, None  # after an error nothing is kept
         stale = {k for name in self._changed for k in self._readers["values", name]}
         self._changed.clear()

@@ -12,8 +12,8 @@ from mfsim import ops
 from mfsim.compiler.frontend.graph import FileNode
 from mfsim.compiler.lower.grid import Grid
 from mfsim.compiler.lower.lowering import Lowering
+from mfsim.compiler.lower.operands import plane, window
 from mfsim.compiler.lower.products import emit_product
-from mfsim.compiler.lower.stated import plane, window
 from mfsim.errors import ShapeError, UnsupportedOpError
 from mfsim.ir.program import Tensor
 

@@ -12,8 +12,8 @@ from mfsim.compiler.frontend.graph import FileNode
 from mfsim.compiler.frontend.third_party import affine_of
 from mfsim.compiler.lower.grid import Grid, fractions, rounded_to
 from mfsim.compiler.lower.lowering import Lowering
+from mfsim.compiler.lower.operands import along_axis
 from mfsim.compiler.lower.rescaling import GUARD_BITS, with_offset
-from mfsim.compiler.lower.stated import along_axis
 from mfsim.errors import FormatError, ShapeError
 from mfsim.ir.formats import Scale
 from mfsim.ir.program import Tensor

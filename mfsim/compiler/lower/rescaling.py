@@ -14,8 +14,8 @@ import numpy as np
 from mfsim.compiler.frontend.graph import FileNode
 from mfsim.compiler.lower.grid import exponents_of, fractions, rounded_to
 from mfsim.compiler.lower.lowering import Lowering, gain_node
+from mfsim.compiler.lower.operands import along_axis
 from mfsim.compiler.lower.requantizing import rescaled
-from mfsim.compiler.lower.stated import along_axis
 from mfsim.errors import FormatError, UnsupportedOpError
 from mfsim.ir.formats import Scale
 from mfsim.ir.program import Tensor

@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from mfsim.kernels.gemm.dispatch import multiply
-from mfsim.kernels.gemm.operand_transform import interleave, take
+from mfsim.kernels.gemm.operand_transform import interleave, transform_operand
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.rows.epilogue import AS_THEY_ARE, PLAIN, fit_one, one_rule
+from mfsim.kernels.rows.epilogue import AS_THEY_ARE, PLAIN, apply_one, one_rule
 from mfsim.kernels.scratch import round_up, scratch
 from mfsim.kernels.simd.emit import address, inner, piece
 from mfsim.kernels.simd.wrapping import add, alike
 
 
-class Plan(NamedTuple):
+class BatchedShape(NamedTuple):
     """The parts of one or two products and what they are made of.
 
     `parts` [parts, 8]: product, place in its depth, what is taken of x, of w, sign of 0, shifts of both, flip;
@@ -66,7 +66,7 @@ def right(w, g, plan, space):
             for j in range(group):
                 line = piece(lines, j * width, columns)
                 if k + j < length:
-                    take(piece(w, (g * length + k + j) * columns, columns), line, what, zero, places, 0)
+                    transform_operand(piece(w, (g * length + k + j) * columns, columns), line, what, zero, places, 0)
                     if flip != 0:
                         for n in range(columns):
                             start[product, n] += flip * line[n]
@@ -92,7 +92,9 @@ def left(x, g, first, plan, space):
         product, at, what, _, zero, places, _, flip = numbers(plan.parts, part)
         target = product * size * depth + at
         for i in range(first, min(first + size, rows)):
-            take(piece(x, (g * rows + i) * length, length), piece(space.rows, target, length), what, zero, places, flip)
+            transform_operand(
+                piece(x, (g * rows + i) * length, length), piece(space.rows, target, length), what, zero, places, flip
+            )
             target += depth
 
 
@@ -118,17 +120,17 @@ def write(space, joins, after, y, g, first):
             for n in range(columns):
                 target[n] = found[n]
         elif after.how == PLAIN:
-            misfits = alike(left, 0)
+            overflows = alike(left, 0)
             for n in range(columns):
-                code, fitted = fit_one(
+                code, fitted = apply_one(
                     True, alike(left, found[n]), left, places, added, odd, below, floor, after.lo, after.hi, 0
                 )
-                misfits = add(misfits, alike(left, code != fitted))
+                overflows = add(overflows, alike(left, code != fitted))
                 target[n] = fitted
-            events += misfits
+            events += overflows
         else:
             for n in range(columns):
-                code, fitted = fit_one(
+                code, fitted = apply_one(
                     False, alike(left, found[n]), left, places, added, odd, below, floor, after.lo, after.hi, after.kept
                 )
                 events += code != fitted
@@ -174,7 +176,7 @@ def prepared(x, w, sums_of, fit):
         for number, product in enumerate(products)
         for part, at, shift, flip in zip(product.parts, product.places, product.shifts, product.flips, strict=True)
     ]
-    plan = Plan(
+    plan = BatchedShape(
         np.array(parts, np.int64),
         np.array([each.shifts[0] for each in sums]),
         np.array([np.arange(0, depth, layout.step) * np.dtype(layout.word).itemsize for _ in products], np.int64),

@@ -15,9 +15,9 @@ from numba.core import types
 
 from mfsim.kernels.gemm.dispatch import multiply
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.rows.epilogue import fit_run
+from mfsim.kernels.rows.epilogue import apply_run
 from mfsim.kernels.simd.emit import broadcast, inner, loop, piece
-from mfsim.kernels.simd.transpose_block import copy, turn_plane
+from mfsim.kernels.simd.transpose_block import copy, transpose_plane
 from mfsim.kernels.simd.vector import emitted, load, store
 from mfsim.kernels.simd.wrapping import add, shl
 
@@ -131,7 +131,7 @@ def add_shifted(c, d, size, shifts, totals):
 
 @kernel
 def multiplied(level, stride, table, panels, start, safe, block, y):
-    """Fill y int32 [rows, width] with the sums as they are, and return 0, the misfits.
+    """Fill y int32 [rows, width] with the sums as they are, and return 0, the overflows.
 
     Rows that are not enough for a block of the level go through `block` [rows of a block, width]. The tables are those of a `Product`, and `safe` that of a `Geometry`.
     """
@@ -201,15 +201,15 @@ def row_products(first, second, geometry, pooling, shifts, fitting, target, c, d
                         pool_line(c, width, row, geometry.pitch, pooling, columns, line)
                     place, words = 0, line
                 if pooled or two:
-                    events += fit_run(words, place, size, fitting, column, out, at + k * size)
+                    events += apply_run(words, place, size, fitting, column, out, at + k * size)
                 else:
-                    events += fit_run(c, place, size, fitting, column, out, at + k * size)
+                    events += apply_run(c, place, size, fitting, column, out, at + k * size)
             if turned:
                 plane, size = lines * columns, made * columns
                 for image in range(images):
                     channel = (n + image) * target.outputs + target.first
                     place = channel * plane + i // pooling.rows * columns
-                    turn_plane(codes, image * size * width, width, y, place, plane, size, target.columns)
+                    transpose_plane(codes, image * size * width, width, y, place, plane, size, target.columns)
             elif not straight:
                 for row in range(images * made * columns):
                     copy(codes, row * width, y, (rows + row) * target.columns, target.columns)

@@ -10,7 +10,7 @@ import functools
 
 import numpy as np
 
-from mfsim.kernels.gemm.operand_transform import MAGNITUDE, SIGN, VALUE, take
+from mfsim.kernels.gemm.operand_transform import MAGNITUDE, SIGN, VALUE, transform_operand
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.scratch import scratch
 from mfsim.kernels.simd.emit import element, piece
@@ -27,7 +27,7 @@ def spread(x, n, top, left, what, zero, planes):
         for i in range(height):
             source = piece(x, ((n * channels + c) * height + i) * width, width)
             target = piece(planes, (c * lines + top + i) * columns + left, width)
-            take(source, target, what, zero, 0, 0)
+            transform_operand(source, target, what, zero, 0, 0)
 
 
 @functools.cache

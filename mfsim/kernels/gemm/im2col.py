@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mfsim.kernels.gemm.operand_transform import SIGN, take
+from mfsim.kernels.gemm.operand_transform import SIGN, transform_operand
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.simd.emit import piece
-from mfsim.kernels.simd.transpose_block import copy, turn_plane
+from mfsim.kernels.simd.transpose_block import copy, transpose_plane
 
 
 @kernel
@@ -23,10 +23,10 @@ def picture(x, first, channels, corner, pitch, above, what, zero, places, flip, 
         for k in range(image.size):
             image[k] = outside
     for n in range(x.shape[0]):
-        take(piece(x, (n * depth + first) * height * width, taken.size), taken, what, zero, places, flip)
+        transform_operand(piece(x, (n * depth + first) * height * width, taken.size), taken, what, zero, places, flip)
         at = ((n * above + top) * pitch + left) * channels
         for i in range(height):
-            turn_plane(taken, i * width, height * width, image, at, channels, channels, width)
+            transpose_plane(taken, i * width, height * width, image, at, channels, channels, width)
             at += pitch * channels
 
 

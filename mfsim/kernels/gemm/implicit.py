@@ -63,7 +63,7 @@ def _run_length(channels, window):
 
 
 def _calls(x, products, channels, window, run_length, pads, y):
-    """Return the kernels, with their arguments, that fill y, and return the misfits."""
+    """Return the kernels, with their arguments, that fill y, and return the overflows."""
     top, left, bottom, right = pads
     rows, columns, stride_y, stride_x, _, _, step_y, step_x = window
     layout = products[0].layout

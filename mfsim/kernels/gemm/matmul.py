@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.kernels.gemm import batched
-from mfsim.kernels.gemm.operand_transform import VALUE, take
+from mfsim.kernels.gemm.operand_transform import VALUE, transform_operand
 from mfsim.kernels.gemm.rows import Bindable, RowProducts, address_of, batches, left_operands
 from mfsim.kernels.scratch import round_up
 
@@ -35,7 +35,7 @@ def prepared(inputs, y, sums_of, after):
 
 
 def matrix(products, x, y):
-    """Return the kernels, with their arguments, that fill y [m, n] from x [m, k], in C order, and return the misfits."""
+    """Return the kernels, with their arguments, that fill y [m, n] from x [m, k], in C order, and return the overflows."""
     layout, (m, length), takes = products.layout, x.shape, products.takes
     size = np.dtype(layout.word).itemsize
     # Bytes are read where they lie, but for the last rows if a block or a step would read what is behind them.
@@ -55,7 +55,7 @@ def matrix(products, x, y):
             begin = 0 if number in copied else safe
             if begin < count:
                 operands = left_operands(f"left operands {number}", count - begin, length, layout)
-                calls.append((take, (x[first + begin : end].reshape(-1), operands, *what)))
+                calls.append((transform_operand, (x[first + begin : end].reshape(-1), operands, *what)))
                 addresses[1 if begin else slice(None), number] = address_of(operands) - begin * length * size
         rows = 1, count, 1, 1, count, length * size
         calls.append(products.call(addresses, rows, y[first:end], False, safe))

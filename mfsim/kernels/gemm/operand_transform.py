@@ -17,7 +17,7 @@ VALUE, SIGN, MAGNITUDE = 0, 1, 2
 
 
 @kernel
-def take(source, target, what, zero, places, flip):
+def transform_operand(source, target, what, zero, places, flip):
     """Fill 1-D `target` with x, sign(x) or |x| of `source`, shifted left by `places`; `flip` -128 adds 128 to each.
 
     `zero` is the sign of 0, 0 or 1.

@@ -26,7 +26,7 @@ KINDS = ("ss", "us", "su")
 """Signed or unsigned left and right operands of a part, in the order in which parts lie."""
 
 
-class Part(NamedTuple):
+class OperandTransform(NamedTuple):
     """sum_k left(x[m, k]) 2**places * right(w[k, n]) 2**shift; `zero` is the sign of 0, `shift` one or one for each n."""
 
     kind: str

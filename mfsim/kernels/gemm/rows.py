@@ -52,7 +52,7 @@ class RowProducts:
         ]
 
     def call(self, addresses, rows, y, turned, safe=2**62):
-        """Return the kernel that fills y and its arguments; it returns the misfits.
+        """Return the kernel that fills y and its arguments; it returns the overflows.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Bindable:
     """The `run` of a fast form whose `calls_of(inputs, outputs)` returns kernels with their arguments, a list.
 
     Whoever runs it on the same arrays again may call what `bind` returns instead, and spare all that comes before the
-    kernels. `events` is whether misfits are counted.
+    kernels. `events` is whether overflows are counted.
     """
 
     def __init__(self, calls_of, events) -> None:

@@ -31,7 +31,7 @@ class Pooling(NamedTuple):
     floor: int = -(2**63)
 
 
-class Fit(NamedTuple):
+class Epilogue(NamedTuple):
     """What is done to each code of a channel, in the word `word`.
 
     Attributes
@@ -71,7 +71,7 @@ class OneRule(NamedTuple):
     kept: int
 
 
-def one_rule(fit: Fit | None, word: type[Any]) -> OneRule:
+def one_rule(fit: Epilogue | None, word: type[Any]) -> OneRule:
     """Return how to fit codes of `word`, which holds every number on the way, by the only rule of `fit`."""
     if fit is None:
         return OneRule(AS_THEY_ARE, np.zeros(6, word), word(0), word(0), 0)
@@ -96,7 +96,7 @@ def _rule(shift: int, rounding: str) -> tuple[int, int, int, int, int]:
     return 0, shift, added, odd, below
 
 
-def requantizing(low: int, high: int, attributes: Any, rectified: bool = False) -> Fit | None:
+def requantizing(low: int, high: int, attributes: Any, rectified: bool = False) -> Epilogue | None:
     """Return the `Fit` of requantize for codes in low..high, where `rectified` after ReLU; None if no word holds it."""
     bits, signed, rounding = attributes["bits"], attributes["signed"] == 1, attributes["rounding"]
     rules = [_rule(shift, rounding) for shift in attributes["shift"]]
@@ -114,7 +114,7 @@ def fitted(
     kept: int = 0,
     rectified: bool = False,
     events: bool = False,
-) -> Fit | None:
+) -> Epilogue | None:
     """Return a `Fit` in the narrowest word that holds every number on the way, None if there is none."""
     numbers = [low, high]
     for left, places, added, _odd, below in rules:
@@ -132,11 +132,11 @@ def fitted(
     lo, hi = (min(max(limit, int(info.min)), int(info.max)) for limit in limits)
     floor = 0 if rectified else int(info.min)
     table = np.array([(*rule, floor) for rule in rules], dtype=word).T
-    return Fit(word, np.ascontiguousarray(table), lo, hi, kept, events)
+    return Epilogue(word, np.ascontiguousarray(table), lo, hi, kept, events)
 
 
 @kernel
-def fit_one(plain, code, left, places, added, odd, below, floor, lo, hi, kept):
+def apply_one(plain, code, left, places, added, odd, below, floor, lo, hi, kept):
     """Return one code fitted, before and after it is clamped or cut; all of one word but `plain` and `kept`.
 
     `plain` is that of the `Fit`: a constant, so that what it spares is not there.
@@ -171,10 +171,10 @@ TILE = 512
 """The rules of columns are repeated for about as many codes, as long loops are quicker."""
 
 
-def rules_of(fit: Fit, columns: slice | None = None, width: int = 0) -> Rules:
+def rules_of(fit: Epilogue, columns: slice | None = None, width: int = 0) -> Rules:
     """Return the rules of some `columns`, of all by default, repeated where there are several.
 
-    They are filled up to `width` columns, with rules for columns of zeros: 0 is no misfit, whatever is done to it.
+    They are filled up to `width` columns, with rules for columns of zeros: 0 is no overflow, whatever is done to it.
     """
     rules = fit.rules
     if rules.shape[1] > 1:
@@ -186,8 +186,8 @@ def rules_of(fit: Fit, columns: slice | None = None, width: int = 0) -> Rules:
 
 
 @kernel
-def fit_run(source, source_at, size, fitting, column, target, target_at):
-    """Fit `size` codes from a flat place of `source` into `target`, and return the misfits.
+def apply_run(source, source_at, size, fitting, column, target, target_at):
+    """Fit `size` codes from a flat place of `source` into `target`, and return the overflows.
 
     All by the rule of one column; or where `column` is -1 each by the next one, again and again.
     """
@@ -200,14 +200,14 @@ def fit_run(source, source_at, size, fitting, column, target, target_at):
         )  # fmt: skip
         if fitting.plain:
             for k in range(size):
-                code, fitted_code = fit_one(
+                code, fitted_code = apply_one(
                     True, word(codes[k]), left, places, added, odd, below, floor, low, high, kept
                 )  # fmt: skip
                 found = add(found, word(code != fitted_code))
                 out[k] = fitted_code
         else:
             for k in range(size):
-                code, fitted_code = fit_one(
+                code, fitted_code = apply_one(
                     False, word(codes[k]), left, places, added, odd, below, floor, low, high, kept
                 )  # fmt: skip
                 found = add(found, word(code != fitted_code))
@@ -220,14 +220,14 @@ def fit_run(source, source_at, size, fitting, column, target, target_at):
         codes, out, found = piece(source, source_at + at, count), piece(target, target_at + at, count), word(0)
         if fitting.plain:
             for k in range(count):
-                code, fitted_code = fit_one(
+                code, fitted_code = apply_one(
                     True, word(codes[k]), lefts[k], shifts[k], more[k], odds[k], unders[k], floors[k], low, high, kept
                 )  # fmt: skip
                 found = add(found, word(code != fitted_code))
                 out[k] = fitted_code
         else:
             for k in range(count):
-                code, fitted_code = fit_one(
+                code, fitted_code = apply_one(
                     False, word(codes[k]), lefts[k], shifts[k], more[k], odds[k], unders[k], floors[k], low, high, kept
                 )  # fmt: skip
                 found = add(found, word(code != fitted_code))
@@ -237,11 +237,11 @@ def fit_run(source, source_at, size, fitting, column, target, target_at):
 
 
 @kernel
-def fit_rows(x, fitting, channels, y):
-    """Fit x [rows, n] into y, row r by the rule of channel r % channels; return the misfits."""
+def apply_rows(x, fitting, channels, y):
+    """Fit x [rows, n] into y, row r by the rule of channel r % channels; return the overflows."""
     events, size = 0, x.shape[1]
     for r in range(x.shape[0]):
-        events += fit_run(x, r * size, size, fitting, r % channels, y, r * size)
+        events += apply_run(x, r * size, size, fitting, r % channels, y, r * size)
     return events
 
 
@@ -252,9 +252,9 @@ def fitting(fit, inner):
     def run(inputs, attributes, outputs):
         x, y = inputs[0], outputs[0].view(f"i{outputs[0].dtype.itemsize}")  # what does not fit is cut off all the same
         if channels > 1 and inner > 1:
-            found = fit_rows(x.reshape(-1, inner), rules, channels, y.reshape(-1, inner))
+            found = apply_rows(x.reshape(-1, inner), rules, channels, y.reshape(-1, inner))
         else:
-            found = fit_run(x.reshape(-1), 0, x.size, rules, 0 if channels == 1 else -1, y.reshape(-1), 0)
+            found = apply_run(x.reshape(-1), 0, x.size, rules, 0 if channels == 1 else -1, y.reshape(-1), 0)
         return found if fit.events else None
 
     return run

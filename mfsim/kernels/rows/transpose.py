@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.simd.transpose_block import copy, turn_plane
+from mfsim.kernels.simd.transpose_block import copy, transpose_plane
 
 
 def transposed(inputs, attributes, outputs):
@@ -31,7 +31,7 @@ def planes(x, sample, plane, sources, targets, y):
     rows, columns, step, turned = plane
     for first in range(0, x.size, sample):
         for k in range(sources.size):
-            turn_plane(x, first + sources[k], step, y, first + targets[k], turned, rows, columns)
+            transpose_plane(x, first + sources[k], step, y, first + targets[k], turned, rows, columns)
 
 
 def merged(shape, order):

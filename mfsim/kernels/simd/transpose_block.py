@@ -100,7 +100,7 @@ def _block(typing, source, source_at, source_step, target, target_at, target_ste
 
 
 @kernel
-def turn_plane(source, source_at, source_step, target, target_at, target_step, rows, columns):
+def transpose_plane(source, source_at, source_step, target, target_at, target_step, rows, columns):
     """Turn a plane [rows, columns] with rows `source_step` apart into [columns, rows] with rows `target_step` apart."""
     lanes = _lanes(source)
     line = LINE // VECTOR * lanes

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mfsim.kernels.gemm import batched, direct
+from mfsim.kernels.gemm.decomposition import dense_sums
 from mfsim.kernels.gemm.implicit import prepared as prepared_convolution
 from mfsim.kernels.gemm.matmul import prepared as prepared_matmul
-from mfsim.kernels.gemm.parts import dense_sums
 from mfsim.kernels.gemm.product import LAYOUTS
 from mfsim.kernels.rows.transpose import prepared as prepare_transpose
 from mfsim.kernels.scratch import scratch

@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from mfsim.kernels.gemm import implicit, matmul, product
+from mfsim.kernels.gemm.decomposition import Sums
 from mfsim.kernels.gemm.dispatch import Terms
 from mfsim.kernels.gemm.distance_block import BYTES, ROWS, fill_sums
-from mfsim.kernels.gemm.operand_transform import VALUE, take
-from mfsim.kernels.gemm.parts import Sums
-from mfsim.kernels.gemm.product import Int8Product, Layout, Part
+from mfsim.kernels.gemm.operand_transform import VALUE, transform_operand
+from mfsim.kernels.gemm.product import Int8Product, Layout, OperandTransform
 from mfsim.kernels.jit import kernel
 from mfsim.kernels.scratch import aligned, round_up, scratch
 from mfsim.kernels.simd.emit import address, piece
@@ -32,7 +32,7 @@ def pack(w, first, columns, places, panels):
         length = min(lanes, columns - p * lanes)
         for k in range(depth):
             source = piece(w, first + k * columns + p * lanes, length)
-            take(source, piece(panels, (p * depth + k) * lanes, length), VALUE, 0, places, 0)
+            transform_operand(source, piece(panels, (p * depth + k) * lanes, length), VALUE, 0, places, 0)
 
 
 @kernel
@@ -46,7 +46,7 @@ def batched(x, w, shifts, size, minimum, a, panels, start, c, y):
             count = min(height, rows - i)
             for row in range(count):
                 source = piece(x, ((g * rows + i) + row) * depth, depth)
-                take(source, piece(a, row * depth, depth), VALUE, 0, shifts[0], 0)
+                transform_operand(source, piece(a, row * depth, depth), VALUE, 0, shifts[0], 0)
             fill_sums(address(a), depth * a.itemsize, panels, start, size, minimum, columns, c, count)
             for row in range(count):
                 source, target = piece(c, row * width, columns), piece(y, ((g * rows + i) + row) * columns, columns)
@@ -60,7 +60,7 @@ class TermProduct(Int8Product):
     def __init__(self, minimum, word, size, places, w, start) -> None:
         lanes = BYTES // np.dtype(word).itemsize
         self.layout = Layout(word, 1, 1, ROWS, lanes)
-        self.parts, self.flips = [Part("ss", places=places)], [0]
+        self.parts, self.flips = [OperandTransform("ss", places=places)], [0]
         self.depth, self.columns = w.shape
         self.run, self.width = self.depth, round_up(self.columns, lanes)
         self.steps = Terms(minimum, size, self.columns)

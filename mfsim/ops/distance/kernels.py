@@ -6,7 +6,7 @@ import numpy as np
 
 from mfsim.kernels.arrays import as_matrices, starts
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.primitives import absolute, addsub, host_by_sign, less, negate, select, shift_left
+from mfsim.kernels.primitives import absolute, addsub, host_mode, less, negate, select, shift_left
 from mfsim.kernels.windows import gather, window_of
 
 # Shared loops of the products on one grid: alignment of the operands, and one sum of terms of each kind.
@@ -29,7 +29,7 @@ def aligned(codes, places):
 def _split_signs(x, places, magnitudes, signs):
     for i in range(x.size):
         magnitudes[i] = absolute(shift_left(x[i], places) if places > 0 else x[i])
-        signs[i] = host_by_sign(x[i], -1, 1)
+        signs[i] = host_mode(x[i])
 
 
 def magnitudes_and_signs(codes, places):
@@ -91,8 +91,8 @@ def plain_adder_matmul(x, w, bias, y):
 def run_adder_matmul(inputs, attributes, outputs):
     constant = inputs[1].ndim == 2
     x, w, y = as_matrices(inputs[0], inputs[1], outputs[0])
-    w = w << attributes["shift_w"] if constant else aligned(w, attributes["shift_w"])
-    plain_adder_matmul(aligned(x, attributes["shift_x"]), w, starts(inputs[2:]), y)
+    aligned_w = w << attributes["shift_w"] if constant else aligned(w, attributes["shift_w"])
+    plain_adder_matmul(aligned(x, attributes["shift_x"]), aligned_w, starts(inputs[2:]), y)
 
 
 # adder_conv2d: two-dimensional convolution with -|x - w|. Definition: mfsim/ops/distance/adder_conv2d.py.
@@ -112,11 +112,11 @@ def plain_adder_conv2d(x, w, bias, groups, window, patch, y):
 
 def run_adder_conv2d(inputs, attributes, outputs):
     x, w = inputs[0], inputs[1]
-    flat = w.reshape(w.shape[0], -1) << attributes["shift_w"]
-    patch = np.empty(flat.shape[1], dtype=x.dtype)
+    aligned_w = w.reshape(w.shape[0], -1) << attributes["shift_w"]
+    patch = np.empty(aligned_w.shape[1], dtype=x.dtype)
     window = window_of(w.shape[2:], attributes)
     x = aligned(x, attributes["shift_x"])
-    plain_adder_conv2d(x, flat, starts(inputs[2:]), attributes["groups"], window, patch, outputs[0])
+    plain_adder_conv2d(x, aligned_w, starts(inputs[2:]), attributes["groups"], window, patch, outputs[0])
 
 
 # min_matmul: matrix product with sign(x w) min(|x|, |w|). Definition: mfsim/ops/distance/min_matmul.py.
@@ -134,8 +134,9 @@ def plain_min_matmul(x, signs_x, w, signs_w, bias, y):
 def run_min_matmul(inputs, attributes, outputs):
     prepare_w = constant_magnitudes_and_signs if inputs[1].ndim == 2 else magnitudes_and_signs
     x, w, y = as_matrices(inputs[0], inputs[1], outputs[0])
-    weights = prepare_w(w, attributes["shift_w"])
-    plain_min_matmul(*magnitudes_and_signs(x, attributes["shift_x"]), *weights, starts(inputs[2:]), y)
+    magnitudes_w, signs_w = prepare_w(w, attributes["shift_w"])
+    magnitudes_x, signs_x = magnitudes_and_signs(x, attributes["shift_x"])
+    plain_min_matmul(magnitudes_x, signs_x, magnitudes_w, signs_w, starts(inputs[2:]), y)
 
 
 # min_conv2d: two-dimensional convolution with sign(x w) min(|x|, |w|). Definition: mfsim/ops/distance/min_conv2d.py.
@@ -157,8 +158,9 @@ def plain_min_conv2d(x, signs_x, w, signs_w, bias, groups, window, patch, patch_
 
 def run_min_conv2d(inputs, attributes, outputs):
     x, w = inputs[0], inputs[1]
-    weights = constant_magnitudes_and_signs(w.reshape(w.shape[0], -1), attributes["shift_w"])
-    patches = np.empty((2, weights[0].shape[1]), dtype=x.dtype)
-    operands = magnitudes_and_signs(x, attributes["shift_x"])
+    magnitudes_w, signs_w = constant_magnitudes_and_signs(w.reshape(w.shape[0], -1), attributes["shift_w"])
+    patches = np.empty((2, magnitudes_w.shape[1]), dtype=x.dtype)
+    magnitudes_x, signs_x = magnitudes_and_signs(x, attributes["shift_x"])
+    weights = magnitudes_w, signs_w, starts(inputs[2:])
     window = window_of(w.shape[2:], attributes)
-    plain_min_conv2d(*operands, *weights, starts(inputs[2:]), attributes["groups"], window, *patches, outputs[0])
+    plain_min_conv2d(magnitudes_x, signs_x, *weights, attributes["groups"], window, *patches, outputs[0])

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from mfsim.kernels.gemm.operand_transform import MAGNITUDE, SIGN, take
+from mfsim.kernels.gemm.operand_transform import MAGNITUDE, SIGN, transform_operand
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.rows.epilogue import AS_THEY_ARE, NOTHING, PLAIN, fit_one, fitted, fitting, one_rule
+from mfsim.kernels.rows.epilogue import AS_THEY_ARE, NOTHING, PLAIN, apply_one, fitted, fitting, one_rule
 from mfsim.kernels.rows.packed import multiply_rows
 from mfsim.kernels.simd.wrapping import WORDS, add, maximum, minimum, shl, sub, word_of
 
@@ -20,7 +20,7 @@ from mfsim.kernels.simd.wrapping import WORDS, add, maximum, minimum, shl, sub, 
 def summing(word, mode, how):
     """Return the kernel that fills y with a * 2**places_a + mode * b * 2**places_b, row by row; b may have fewer rows.
 
-    Sums are fitted as `after` says, whose `how` is given; it returns the misfits.
+    Sums are fitted as `after` says, whose `how` is given; it returns the overflows.
     """
     fits, plain = how != AS_THEY_ARE, how == PLAIN
 
@@ -35,7 +35,7 @@ def summing(word, mode, how):
                 aligned, second = shl(word(one[i]), left), shl(word(other[i]), right)
                 total = add(aligned, second) if mode > 0 else sub(aligned, second)
                 if fits:
-                    code, total = fit_one(plain, total, shift, places, added, odd, below, floor, lo, hi, kept)
+                    code, total = apply_one(plain, total, shift, places, added, odd, below, floor, lo, hi, kept)
                     found = add(found, word(code != total))
                 out[i] = total
             events += found
@@ -84,7 +84,7 @@ def prepare_abs(inputs, outputs, attributes):
 
 def run_abs(inputs, attributes, outputs):
     """Fill the output."""
-    take(inputs[0].reshape(-1), outputs[0].reshape(-1), MAGNITUDE, 0, 0, 0)
+    transform_operand(inputs[0].reshape(-1), outputs[0].reshape(-1), MAGNITUDE, 0, 0, 0)
 
 
 # neg, fast form: in the word of the result, whole vectors at a time.
@@ -122,7 +122,7 @@ def prepare_sign(inputs, outputs, attributes):
 
 def run_sign(inputs, attributes, outputs):
     """Fill the output."""
-    take(inputs[0].reshape(-1), outputs[0].reshape(-1), SIGN, attributes["sign_zero"], 0, 0)
+    transform_operand(inputs[0].reshape(-1), outputs[0].reshape(-1), SIGN, attributes["sign_zero"], 0, 0)
 
 
 # relu, fast form.
@@ -203,7 +203,7 @@ SOFT_THRESHOLD_ISAS = ("portable",)
 def shrinking(word, across, how):
     """Return the kernel for x [rows, n]: a threshold for each column if `across`, else row r has number r % how many.
 
-    Codes are fitted as `after` says, whose `how` is given; it returns the misfits.
+    Codes are fitted as `after` says, whose `how` is given; it returns the overflows.
     """
     fits, plain = how != AS_THEY_ARE, how == PLAIN
 
@@ -217,7 +217,7 @@ def shrinking(word, across, how):
                 code, k = word(row[i]), i if across else c
                 shrunk = sub(code, maximum(minimum(code, upper[k]), lower[k]))
                 if fits:
-                    code, shrunk = fit_one(plain, shrunk, shift, places, added, odd, below, floor, lo, hi, kept)
+                    code, shrunk = apply_one(plain, shrunk, shift, places, added, odd, below, floor, lo, hi, kept)
                     found = add(found, word(code != shrunk))
                 out[i] = shrunk
             events += found

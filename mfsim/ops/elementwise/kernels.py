@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.primitives import absolute, addsub, host_by_sign, less, mul, negate, select, shift_left, sign
+from mfsim.kernels.primitives import absolute, addsub, host_mode, less, mul, negate, select, shift_left, sign
 from mfsim.kernels.rounding import clamped
 
 # What the kernels of add and sub share: one addition or subtraction for each code.
@@ -156,7 +156,7 @@ def plain_soft_threshold(x, thresholds, inner, y):
         magnitude = absolute(x[i])
         difference = addsub(magnitude, threshold, -1)
         kept = select(less(threshold, magnitude), difference, 0)
-        y[i] = negate(kept, host_by_sign(x[i], -1, 1))
+        y[i] = negate(kept, host_mode(x[i]))
 
 
 def run_soft_threshold(inputs, attributes, outputs):

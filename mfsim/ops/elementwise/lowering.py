@@ -7,9 +7,9 @@ import numpy as np
 from mfsim.compiler.frontend.graph import FileNode
 from mfsim.compiler.lower.grid import Grid, exact_grid
 from mfsim.compiler.lower.lowering import FLOAT_TYPES, Lowering
+from mfsim.compiler.lower.operands import along_axis, constant_beside, without_batch
 from mfsim.compiler.lower.requantizing import rescaled
 from mfsim.compiler.lower.rescaling import GUARD_BITS, change_scale, near_code, on_one_grid, with_offset
-from mfsim.compiler.lower.stated import along_axis, constant_beside, without_batch
 from mfsim.errors import FormatError, ModelError, UnsupportedOpError
 from mfsim.ir.formats import Scale
 from mfsim.ir.program import Tensor

@@ -306,6 +306,13 @@ def _gained(v, gains, first, digits, places):
 
 
 @kernel
+def _pass(x, places, y):
+    """Fill y with the codes of tokens that are not transformed, on the grid of the result."""
+    for t in range(x.size):
+        y[t] = rounded(x[t], places)
+
+
+@kernel
 def plain_filterbank(x, table, digits, bits, gains, gain_digits, places, guard, shift, passed, re, im, y):
     """Take x and y [images, tokens, features], one image for each head; `gains` are those of all heads, flat."""
     size = re.size
@@ -313,8 +320,7 @@ def plain_filterbank(x, table, digits, bits, gains, gain_digits, places, guard, 
     for s in range(x.shape[0]):
         first = s % (gains.size // size) * size
         for f in range(x.shape[2]):
-            for t in range(passing):
-                y[s, t, f] = rounded(x[s, t, f], passed)
+            _pass(x[s, :passing, f], passed, y[s, :passing, f])
         for f in range(0, x.shape[2], 2):
             both = f + 1 < x.shape[2]
             for k in range(size):

@@ -8,7 +8,14 @@ import numpy as np
 
 from mfsim.compiler.frontend.graph import FileNode
 from mfsim.compiler.lower.lowering import Lowering
-from mfsim.compiler.lower.stated import channel_codes, integers, scaled_input, stated_power, stated_scale, stated_table
+from mfsim.compiler.lower.operands import (
+    channel_codes,
+    integers,
+    scaled_input,
+    stated_power,
+    stated_scale,
+    stated_table,
+)
 from mfsim.errors import FormatError
 from mfsim.ir.formats import Scale
 from mfsim.ops.fourier import dct_tables, dft_tables, filterbank_tables

@@ -127,4 +127,5 @@ OP = Op(
     infer=infer,
     reference=reference,
     count=count,
+    held={"product.total": "acc"},
 )

@@ -9,9 +9,9 @@ from mfsim.compiler.frontend.quantizer import ROUNDINGS, word_length
 from mfsim.compiler.frontend.third_party import affine_of
 from mfsim.compiler.lower.grid import exponents_of, fractions, int64, parts_of, scale_of
 from mfsim.compiler.lower.lowering import QUANT_OPS, Lowering
+from mfsim.compiler.lower.operands import along_axis
 from mfsim.compiler.lower.requantizing import requantized, rescaled
 from mfsim.compiler.lower.rescaling import change_scale, gained, with_offset
-from mfsim.compiler.lower.stated import along_axis
 from mfsim.errors import FormatError, ModelError, ShapeError, UnsupportedOpError
 from mfsim.ir.formats import MAX_BITS, Format, Scale
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mfsim.compiler.frontend.graph import FileNode
 from mfsim.compiler.lower.lowering import Lowering
-from mfsim.compiler.lower.stated import scaled_input, stated_integer, stated_scale, stated_table
+from mfsim.compiler.lower.operands import scaled_input, stated_integer, stated_scale, stated_table
 
 # Table: a stated function of one code; table and first code are integers on the scales that are given.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mfsim.kernels.gemm import direct
+from mfsim.kernels.gemm.decomposition import mf_sums
 from mfsim.kernels.gemm.implicit import prepared as prepared_convolution
 from mfsim.kernels.gemm.matmul import prepared as prepared_matmul
-from mfsim.kernels.gemm.parts import mf_sums
 from mfsim.kernels.gemm.product import LAYOUTS
 
 # mf_matmul, fast form for words of 8 bits: an exact int8 product, with constant weights packed once.

@@ -181,11 +181,12 @@ def plain_mf_mul(x, signs_x, w, signs_w, split, shift_x, shift_w, y):
     for n in range(y.shape[0]):
         m = n % w.shape[0]
         for i in range(y.shape[1]):
-            part = negate(x[n, i], signs_w[m, i])
+            part_x = negate(x[n, i], signs_w[m, i])
             if split:
-                y[n, i] = joined(part, negate(w[m, i], signs_x[n, i]), shift_x, shift_w)
+                part_w = negate(w[m, i], signs_x[n, i])
+                y[n, i] = joined(part_x, part_w, shift_x, shift_w)
             else:
-                y[n, i] = addsub(part, w[m, i], signs_x[n, i])
+                y[n, i] = addsub(part_x, w[m, i], signs_x[n, i])
 
 
 def run_mf_mul(inputs, attributes, outputs):

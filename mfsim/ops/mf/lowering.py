@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mfsim.compiler.frontend.graph import FileNode
 from mfsim.compiler.lower.lowering import Lowering
+from mfsim.compiler.lower.operands import constant_beside
 from mfsim.compiler.lower.product_rules import conv_rule, matmul_rule, stated_attributes
-from mfsim.compiler.lower.stated import constant_beside
 
 # MFMul: the MF operator in place of an elementwise product.
 

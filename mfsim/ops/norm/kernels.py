@@ -10,7 +10,7 @@ from mfsim.kernels.primitives import (
     absolute,
     addsub,
     divide,
-    host_by_sign,
+    host_mode,
     host_places,
     less,
     mul,
@@ -100,7 +100,7 @@ def divide_rows(codes, gamma, found, shift, y):
     for i in range(codes.size):
         weighted = mul(codes[i], gamma[i])
         numerator = addsub(shift_left(absolute(weighted), 1 + max(shift, 0)), added, 1)
-        y[i] = negate(divide(numerator, divisor), host_by_sign(weighted, -1, 1))
+        y[i] = negate(divide(numerator, divisor), host_mode(weighted))
 
 
 @kernel
@@ -111,7 +111,7 @@ def multiply_rows(codes, gamma, found, power, shift, y):
     for i in range(codes.size):
         weighted = mul(codes[i], gamma[i])
         product = addsub(mul(absolute(weighted), reciprocal), 1 << (places - 1), 1)
-        y[i] = negate(shift_right(product, places), host_by_sign(weighted, -1, 1))
+        y[i] = negate(shift_right(product, places), host_mode(weighted))
 
 
 @kernel
@@ -120,7 +120,7 @@ def shift_rows(codes, magnitudes, power, places, y):
     half = shift_left(1, host_places(power, 7))
     for i in range(codes.size):
         scaled = shift_left(magnitudes[i], places[i]) if places[i] > 0 else magnitudes[i]
-        y[i] = negate(shift_right(addsub(scaled, half, 1), host_places(power, 8)), host_by_sign(codes[i], -1, 1))
+        y[i] = negate(shift_right(addsub(scaled, half, 1), host_places(power, 8)), host_mode(codes[i]))
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mfsim.compiler.frontend.graph import FileNode
 from mfsim.compiler.lower.lowering import Lowering
-from mfsim.compiler.lower.stated import (
+from mfsim.compiler.lower.operands import (
     channel_codes,
     scaled_input,
     stated_integer,

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from mfsim.compiler.frontend.graph import FileNode
 from mfsim.compiler.lower.lowering import Lowering, gain_node
-from mfsim.compiler.lower.stated import window
+from mfsim.compiler.lower.operands import window
 from mfsim.errors import ShapeError, UnsupportedOpError
 from mfsim.ir.program import Tensor
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.kernels.gemm import direct, implicit, matmul
-from mfsim.kernels.gemm.parts import Sums, dense_sums, kind_of, within
-from mfsim.kernels.gemm.product import LAYOUTS, Int8Product, Part
+from mfsim.kernels.gemm.decomposition import Sums, dense_sums, kind_of, within
+from mfsim.kernels.gemm.product import LAYOUTS, Int8Product, OperandTransform
 
 # Products with power-of-two weights, prepared as int8 products: those of the weights as numbers.
 #
@@ -34,8 +34,8 @@ def power_sums(x, w, bias, y, run):
         return None
     places = np.zeros(w.shape[1], np.int64), np.full(w.shape[1], PLACES)
     return [
-        Sums(Int8Product([Part(kind)], small, bias, run), places[0]),
-        Sums(Int8Product([Part(kind)], large, None, run), places[1]),
+        Sums(Int8Product([OperandTransform(kind)], small, bias, run), places[0]),
+        Sums(Int8Product([OperandTransform(kind)], large, None, run), places[1]),
     ]
 
 

@@ -9,8 +9,8 @@ from mfsim.kernels.primitives import (
     absolute,
     addsub,
     divide,
-    host_by_sign,
     host_index,
+    host_mode,
     less,
     lookup,
     mul,
@@ -113,7 +113,7 @@ def terms_and_divisor(x, seen, live, eps, table, clamp, terms):
 @kernel
 def with_sign(quotient, code):
     """Return the quotient, negated where `code` is negative."""
-    return negate(quotient, host_by_sign(code, -1, 1))
+    return negate(quotient, host_mode(code))
 
 
 def tanh_l1_arguments(inputs, masks, attributes, outputs):

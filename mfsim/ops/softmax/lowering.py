@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mfsim.compiler.frontend.graph import FileNode
 from mfsim.compiler.lower.lowering import Lowering
-from mfsim.compiler.lower.stated import mask_input, scaled_input, stated_integer, stated_power, stated_table
+from mfsim.compiler.lower.operands import mask_input, scaled_input, stated_integer, stated_power, stated_table
 from mfsim.ir.formats import Scale
 
 # Softmax in its four forms, with or without a mask: tables and thresholds are derived integers.

@@ -23,7 +23,15 @@ from mfsim.ops.softmax.rows import (
     result_range,
     search_rows,
 )
-from mfsim.ops.softmax.tanh_l1_definition import EPS, checked, derivation, magnitude_rows, magnitudes, weighed
+from mfsim.ops.softmax.tanh_l1_definition import (
+    DIVISOR_HELD,
+    EPS,
+    checked,
+    derivation,
+    magnitude_rows,
+    magnitudes,
+    weighed,
+)
 
 
 def infer(tensors, attributes):
@@ -87,4 +95,6 @@ OP = Op(
     derive=derivation("tanh_l1_shift", 3),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
+    held=DIVISOR_HELD
+    | {"plain.places": "exponent", "plain.shift_right.addsub": "numerator", "plain.quotient": "quotient"},
 )

@@ -14,11 +14,13 @@ import pathlib
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mfsim.analysis.listing import write_text
 from mfsim.errors import MfsimError, ModelError
-from mfsim.ir.program import Program
+
+if TYPE_CHECKING:
+    from mfsim.ir.program import Program
 
 STEPS = {
     "run.json": "train",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfsim.kernels.gemm.operand_transform import MAGNITUDE, SIGN, VALUE
-from mfsim.kernels.gemm.product import Int8Product, Part
+from mfsim.kernels.gemm.product import Int8Product, OperandTransform
 
 _BYTE = (-128, 127)
 
@@ -51,7 +51,7 @@ def dense_sums(x, w, bias, y, run, probe=None):
     kind = kind_of(x, _extent(w if probe is None else probe))
     if kind is None or not within(y, _WORD):
         return None
-    return [Sums(Int8Product([Part(kind)], w, bias, run), np.zeros(w.shape[1], np.int64))]
+    return [Sums(Int8Product([OperandTransform(kind)], w, bias, run), np.zeros(w.shape[1], np.int64))]
 
 
 def mf_sums(x, w, bias, y, attributes, run, probe=None):
@@ -75,8 +75,8 @@ def mf_sums(x, w, bias, y, attributes, run, probe=None):
     # The bias lies on the finer grid, which is that of the sums that are not shifted.
     starts = np.where(shift_x == 0, bias, 0), np.where(shift_x == 0, 0, bias)
     return [
-        Sums(Int8Product([Part(kinds[0], what, SIGN, zero)], w, starts[0], run), shift_x),
-        Sums(Int8Product([Part(kinds[1], SIGN, what, zero)], w, starts[1], run), shift_w),
+        Sums(Int8Product([OperandTransform(kinds[0], what, SIGN, zero)], w, starts[0], run), shift_x),
+        Sums(Int8Product([OperandTransform(kinds[1], SIGN, what, zero)], w, starts[1], run), shift_w),
     ]
 
 
@@ -91,4 +91,7 @@ def _together(what, x, values, signs, shift_x, shift_w, zero):
     kinds = kind_of(x, _extent(signs << shift_x)), kind_of((-(1 << places), 1 << places), _extent(values << shift))
     if None in kinds:
         return None
-    return [Part(kinds[0], what, SIGN, zero, 0, shift_x), Part(kinds[1], SIGN, what, zero, places, shift)]
+    return [
+        OperandTransform(kinds[0], what, SIGN, zero, 0, shift_x),
+        OperandTransform(kinds[1], SIGN, what, zero, places, shift),
+    ]

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
-
-from mfsim.compiler.incremental.recompile import Recompiler
 from mfsim.export.naming import ROLES, end_name
 from mfsim.export.words import (
     ACCUMULATOR,
@@ -28,10 +25,13 @@ from mfsim.export.words import (
     scale,
     set_calibration,
 )
+from onnx import numpy_helper
+
+from mfsim.compiler.incremental.recompile import Recompiler
 from mfsim.ir.program import Program
 from mfsim.ops.model_bodies import set_bodies
 from mfsim.quant.calibration import Calibration
-from mfsim.quant.qparams import Plan, Word
+from mfsim.quant.qparams import QParams, QParamsByPath
 
 Derived = Mapping[str, Mapping[str, np.ndarray]]
 """Derived constants of nonlinear layers, by the path of the layer and name."""
@@ -45,21 +45,21 @@ class Slot:
     bit_width: str
     view: tuple[int, ...] = ()
 
-    def tensors(self, word: Word) -> Iterator[onnx.TensorProto]:
+    def tensors(self, word: QParams) -> Iterator[onnx.TensorProto]:
         """Yield the initializers for `word`."""
         exponents = word.exponents.reshape(self.view) if word.exponents.ndim and self.view else word.exponents
         yield scale(self.scale, exponents)
         yield number(self.bit_width, word.bits)
 
 
-def form_of(plan: Plan) -> tuple[tuple[str, object], ...]:
+def variant_of(plan: QParamsByPath) -> tuple[tuple[str, object], ...]:
     """Return what of `plan` decides which nodes a graph has, and their attributes."""
     accumulators = ((path, word.overflow) for path, word in plan.items() if path.rpartition(".")[2] == ACCUMULATOR)
     entrances = ((path, word.signed) for path, word in plan.items() if path.startswith(ENTRANCE))
     return (*accumulators, *entrances)
 
 
-class Form:
+class GraphVariant:
     """The model with the nodes of `plan`.
 
     Parameters
@@ -71,7 +71,11 @@ class Form:
     """
 
     def __init__(
-        self, bare: onnx.ModelProto, plan: Plan, quantizers: Mapping[str, Sequence[str]], calibration: Calibration
+        self,
+        bare: onnx.ModelProto,
+        plan: QParamsByPath,
+        quantizers: Mapping[str, Sequence[str]],
+        calibration: Calibration,
     ) -> None:
         self.model = onnx.ModelProto()
         self.model.CopyFrom(bare)
@@ -83,12 +87,12 @@ class Form:
         self._slots = dict(_slots(graph, plan, quantizers, len(graph.input)))
         self._tensors = {tensor.name: tensor for tensor in graph.initializer}
         self._inputs = [(node.input[k], layer, name) for node, k, layer, name in derived_inputs(graph)]
-        self._plan: Plan = {}
+        self._plan: QParamsByPath = {}
         self._derived: Derived = {}
         self._changed: set[str] = set()
         self._recompiler: Recompiler | None = None
 
-    def set(self, plan: Plan, derived: Derived, calibration: Calibration) -> None:
+    def set(self, plan: QParamsByPath, derived: Derived, calibration: Calibration) -> None:
         """Give every quantizer its word of `plan`, and nonlinear layers their `derived` constants."""
         for path, word in plan.items():
             if not _equal(word, self._plan.get(path)):
@@ -119,14 +123,14 @@ class Form:
         return program
 
 
-def _equal(word: Word, other: Word | None) -> bool:
+def _equal(word: QParams, other: QParams | None) -> bool:
     if word is other or other is None:
         return word is other
     return word.bits == other.bits and np.array_equal(word.exponents, other.exponents)
 
 
 def _slots(
-    graph: onnx.GraphProto, plan: Plan, quantizers: Mapping[str, Sequence[str]], inputs: int
+    graph: onnx.GraphProto, plan: QParamsByPath, quantizers: Mapping[str, Sequence[str]], inputs: int
 ) -> Iterator[tuple[str, list[Slot]]]:
     """Yield the places of each word of `plan`."""
     nodes = {node.name: node for node in graph.node}
