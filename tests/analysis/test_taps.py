@@ -6,16 +6,16 @@ import collections
 
 import numpy as np
 import pytest
-from mfsim.shapes import Input, count_module
 
 import mfsim
 from mfsim import ops
 from mfsim.analysis import strict_multiplication_free
 from mfsim.errors import CountError
 from mfsim.ops.op import TAPS
+from mfsim.shapes import Input, count_module
 from tests.analysis.programs import one
 from tests.conformance import counting
-from tests.conformance.test_conformance import program_of
+from tests.conformance.instance import program_of
 
 PREPARED = {"mf_conv2d": {"sign", "abs", "shift"}, "min_conv2d": {"abs", "shift"}, "adder_conv2d": {"shift"}}
 """Primitives that prepare each code of x once, whatever the windows are."""
