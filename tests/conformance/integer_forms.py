@@ -10,7 +10,7 @@ from mfsim.export.runtime import session
 from mfsim.serialize.read import read_integer
 from mfsim.serialize.write import integer_model
 from tests.bits import assert_bit_equal
-from tests.integer.running import run_session
+from tests.serialize.running import run_session
 
 
 def checks(given):
