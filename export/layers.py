@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import onnx
-from onnx import TensorProto, helper
-
 from mfsim.export.naming import LAYER_KEY
+from onnx import TensorProto, helper
 
 
 def layer_of(node: onnx.NodeProto) -> str:

@@ -15,11 +15,11 @@ from onnx import helper, numpy_helper
 
 def plain_layouts(graph: onnx.GraphProto, known: dict[str, np.ndarray]) -> None:
     """Run both passes on `graph` in place; `known` are its initializers, constants folded."""
-    slice_sequences(graph, known)
-    index_first(graph, known)
+    _slice_sequences(graph, known)
+    _index_first(graph, known)
 
 
-def slice_sequences(graph: onnx.GraphProto, known: dict[str, np.ndarray]) -> None:
+def _slice_sequences(graph: onnx.GraphProto, known: dict[str, np.ndarray]) -> None:
     """Replace each part of a sequence that was split off a tensor by a Slice of the tensor."""
     constant = _constants(graph)
     splits = {node.output[0]: node for node in graph.node if node.op_type == "SplitToSequence"}
@@ -36,7 +36,7 @@ def slice_sequences(graph: onnx.GraphProto, known: dict[str, np.ndarray]) -> Non
         node.op_type, node.input[:] = "Slice", [split.input[0], *cut]
 
 
-def index_first(graph: onnx.GraphProto, known: dict[str, np.ndarray]) -> None:
+def _index_first(graph: onnx.GraphProto, known: dict[str, np.ndarray]) -> None:
     """Take one index of an axis before a Transpose that moves this axis to the front, where the batch was."""
     constant = _constants(graph)
     makers = {name: node for node in graph.node for name in node.output}

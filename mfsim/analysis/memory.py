@@ -43,7 +43,7 @@ class CacheSize:
     @property
     def bytes_per_token(self) -> int:
         """Bytes of a token, packed on its own."""
-        return packed_bytes(self.bits_per_token)
+        return _packed_bytes(self.bits_per_token)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class MemoryReport(Tabular):
         ]
 
 
-def packed_bytes(bits: int) -> int:
+def _packed_bytes(bits: int) -> int:
     """Return ceil(bits / 8)."""
     return -(-bits // 8)
 
@@ -205,7 +205,7 @@ def _cache(program: Program) -> CacheSize | None:
 def _stored(program: Program, name: str, layer: str, kind: str) -> Stored:
     tensor = program.tensors[name]
     codes, bits = tensor.sample_size, tensor.format.bits
-    return Stored(layer, name, kind, codes, bits, codes * bits, packed_bytes(codes * bits))
+    return Stored(layer, name, kind, codes, bits, codes * bits, _packed_bytes(codes * bits))
 
 
 def _schedule(program: Program, buffer: dict[str, str]) -> tuple[tuple[str, str, str, int, int, tuple[str, ...]], ...]:
@@ -219,7 +219,7 @@ def _schedule(program: Program, buffer: dict[str, str]) -> tuple[tuple[str, str,
     for step, node in enumerate(program.nodes):
         live = tuple(name for name in first if first[name] <= step <= last.get(name, -1))
         bits = [program.tensors[name].sample_size * program.tensors[name].format.bits for name in live]
-        steps.append((node.name, node.layer, node.op, sum(bits), sum(packed_bytes(b) for b in bits), live))
+        steps.append((node.name, node.layer, node.op, sum(bits), sum(_packed_bytes(b) for b in bits), live))
     return tuple(steps)
 
 

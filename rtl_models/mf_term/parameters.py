@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from mfsim.rtl_models.block import Parameters, Port, Stage, check_choice, check_int
+from mfsim.rtl_models.mf_term import model
+
 from mfsim.ir.formats import Format
 from mfsim.ir.program import Tensor
 from mfsim.ops.op import activation
 from mfsim.ops.products import FORMS
-from mfsim.rtl_models.block import Parameters, Port, Stage, check_choice, check_int
-from mfsim.rtl_models.mf_term import model
 
 CELLS = frozenset({"$add", "$xor", "$and", "$reduce_or"})
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from mfsim.rtl_models.block import Parameters, Port, Stage, check_choice, check_int
+from mfsim.rtl_models.wht import model
+
 from mfsim.errors import FormatError
 from mfsim.ir.formats import Format
 from mfsim.ir.program import Tensor
 from mfsim.ops.op import activation
-from mfsim.rtl_models.block import Parameters, Port, Stage, check_choice, check_int
-from mfsim.rtl_models.wht import model
 
 LONGEST = 1024
 ORDERS = ("natural", "sequency")

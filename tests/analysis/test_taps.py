@@ -6,13 +6,14 @@ import collections
 
 import numpy as np
 import pytest
+from mfsim.shapes import Input, count_module
 
 import mfsim
 from mfsim import ops
 from mfsim.analysis import strict_multiplication_free
 from mfsim.errors import CountError
+from mfsim.op_counter import Input, count_module
 from mfsim.ops.op import TAPS
-from mfsim.shapes import Input, count_module
 from tests.analysis.programs import one
 from tests.conformance import counting
 from tests.conformance.instance import program_of
@@ -106,7 +107,9 @@ def executed(op, node, inputs, outputs):
             cut += [np.ascontiguousarray(others[0][:, :, taps_y][:, :, :, taps_x]), *others[1:]]
         else:
             attributes["kernel"] = (taps_y.size, taps_x.size)
-        module.run([counting.codes(cut[0]), *cut[1:]], attributes, [np.empty((1, outputs[0].shape[1], 1, 1), object)])
+        getattr(module, f"run_{op.name}")(
+            [counting.codes(cut[0]), *cut[1:]], attributes, [np.empty((1, outputs[0].shape[1], 1, 1), object)]
+        )
     return {name: number for name, number in counter.counts.items() if name not in PREPARED.get(op.name, ())}
 
 

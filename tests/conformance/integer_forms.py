@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 import onnx
-
 from mfsim.export.runtime import session
+
 from mfsim.serialize.read import read_integer
 from mfsim.serialize.write import integer_model
 from tests.bits import assert_bit_equal

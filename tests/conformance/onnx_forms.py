@@ -10,10 +10,10 @@ import functools
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
-
 from mfsim.export.exactness import EXACT, float32_exact
 from mfsim.export.runtime import session
+from onnx import TensorProto, helper, numpy_helper
+
 from mfsim.ir.program import Node, Program, Tensor
 from mfsim.ops.model_bodies import DOMAINS, OPSET, bodies
 from tests.conformance.normaliser_forms import ONNX_FORMS

@@ -11,9 +11,9 @@ import functools
 
 import numpy as np
 import torch
+from mfsim.export.exactness import largest_sum
 from torch.nn import functional as F
 
-from mfsim.export.exactness import largest_sum
 from mfsim.nn import functional
 from mfsim.nn.gains import csd_gain
 from mfsim.nn.matrices import gram

@@ -7,13 +7,13 @@ import functools
 import numpy as np
 import pytest
 import torch
+from mfsim.export.check import check
+from mfsim.export.edit import open_model
+from mfsim.export.exporter import float_model, quantized_model
 
 from mfsim import data, train
 from mfsim.analysis import strict_multiplication_free
 from mfsim.compiler import compile_model
-from mfsim.export.check import check
-from mfsim.export.edit import open_model
-from mfsim.export.exporter import float_model, quantized_model
 from mfsim.nn import models
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.serialize.write import integer_model

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from mfsim.export.exporter import export_quantized
 
 from mfsim import quant
 from mfsim.analysis import count
 from mfsim.compiler import compile_model
-from mfsim.export.exporter import export_quantized
 from mfsim.nn import models
 from mfsim.op_counter import Input, count_module
 from mfsim.quant import Recipe

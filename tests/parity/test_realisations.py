@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from mfsim.export.exporter import quantized_model
 from torch import nn
 
 from mfsim import compare_realisations
 from mfsim.errors import DataError
-from mfsim.export.exporter import quantized_model
 from mfsim.nn import Add
 from mfsim.nn.attention import PRESETS, Attention
 from mfsim.parity.realisations import float_pairs, integer_pairs, reference_pair

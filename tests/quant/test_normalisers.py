@@ -7,12 +7,12 @@ import copy
 import numpy as np
 import pytest
 import torch
+from mfsim.export.exporter import quantized_model
+from mfsim.export.runtime import session
 from torch import nn
 
 from mfsim.analysis import count
 from mfsim.compiler import compile_model
-from mfsim.export.exporter import quantized_model
-from mfsim.export.runtime import session
 from mfsim.nn import Softmax, TanhL1
 from mfsim.quant import Recipe, quantize
 from mfsim.quant.store import load, save

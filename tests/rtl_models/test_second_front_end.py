@@ -13,7 +13,6 @@ import shutil
 import subprocess
 
 import pytest
-
 from mfsim.rtl_models import MfDotParameters, MfTermParameters, WhtParameters, write
 
 BLOCKS = [

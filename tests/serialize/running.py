@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import onnxruntime
+from mfsim.export.runtime import session
 
 from mfsim import ops
-from mfsim.export.runtime import session
 from mfsim.ir.program import Program
 from mfsim.ops.op import objects
 from tests.conformance.samples import limits

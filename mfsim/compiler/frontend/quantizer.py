@@ -108,7 +108,7 @@ class Quantizer:
             return Grid(codes, exponents, self.format)
         factors = None if self.factors is None else self.spread(self.factors, values.shape)
         zero_point = self.spread(self.zero_point, values.shape)
-        stored = stored_codes(values, self.steps, zero_point, self.rounding, self.limits, self.added_before)
+        stored = _stored_codes(values, self.steps, zero_point, self.rounding, self.limits, self.added_before)
         return Grid(stored - zero_point, exponents, self.word(stored - zero_point), factors)
 
     def word(self, codes: np.ndarray) -> Format:
@@ -122,7 +122,7 @@ class Quantizer:
         return Range.of(lo - self.one_zero_point, hi - self.one_zero_point)
 
 
-def stored_codes(
+def _stored_codes(
     values: np.ndarray,
     steps: np.ndarray,
     zero_point: np.ndarray,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from mfsim.export.exporter import quantized_model
 
 from mfsim.analysis.count import count
 from mfsim.compiler import compile_model
 from mfsim.errors import FormatError, ShapeError
-from mfsim.export.exporter import quantized_model
 from mfsim.ir.formats import Format, Scale
 from mfsim.nn import Gram, MatMul
 from mfsim.nn.attention import PRESETS, Attention

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from mfsim.export import open_model
+from mfsim.export.exporter import quantized_model
 
 from mfsim.analysis.count import count
 from mfsim.compiler import compile_model
 from mfsim.errors import FormatError, MfsimError, RangeError, ShapeError
-from mfsim.export import open_model
-from mfsim.export.exporter import quantized_model
 from mfsim.ir.formats import Format, Scale
 from mfsim.nn import Filterbank
 from mfsim.nn.attention import PRESETS

@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from mfsim.export.exporter import quantized_model
 from torch import nn
 
 from mfsim.analysis import strict_multiplication_free
 from mfsim.compiler import compile_model
 from mfsim.errors import FormatError, ModelError, ShapeError
-from mfsim.export.exporter import quantized_model
 from mfsim.ir.formats import Format, Scale
 from mfsim.kernels.shift_add import digits_of
 from mfsim.nn import CsdGain, MFLinear
