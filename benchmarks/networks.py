@@ -17,12 +17,12 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
-from mfsim.export import float_model, quantized_model, write_integer
 from onnx import inliner
 from onnxruntime import quantization
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from mfsim.compiler import compile_model
+from mfsim.export import float_model, quantized_model, write_integer
 from mfsim.ir.program import Program
 from mfsim.nn import models
 from mfsim.quant import QuantizedNetwork, Recipe, fold, quantize

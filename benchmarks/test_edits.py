@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from mfsim.export import OpenModel, open_model
 
 from benchmarks.networks import images
 from benchmarks.rows import medians
 from mfsim.compiler import compile_model
+from mfsim.export import OpenModel, open_model
 from mfsim.quant import Recipe
 from mfsim.simulate import quantize_input, simulate
 

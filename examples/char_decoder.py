@@ -16,12 +16,12 @@ import tempfile
 
 import numpy as np
 import torch
-from mfsim.export import export_quantized
 from torch import nn
 
 from mfsim import compare_realisations
 from mfsim.analysis import count, memory
 from mfsim.compiler import compile_model
+from mfsim.export import export_quantized
 from mfsim.nn import models
 from mfsim.quant import Recipe, decoder_step, fold, quantize
 from mfsim.simulate import Decoding

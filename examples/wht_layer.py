@@ -12,10 +12,10 @@ import tempfile
 
 import numpy as np
 import torch
-from mfsim.export import export_quantized, run, session
 from torch import nn
 
 import mfsim
+from mfsim.export import export_quantized, run, session
 from mfsim.nn import WHTLayer
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.simulate import simulate

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 import onnx
 import torch
-from mfsim.export.check_report import CheckReport, CodeParity, FloatParity, LayerErrors, Limits, default_limits, reasons
-from mfsim.export.layers import layer_values, with_outputs
-from mfsim.export.near_zero_signs import sign_ties
-from mfsim.export.runtime import run, session
 from torch import nn
 
 from mfsim.analysis.error import ErrorSums
 from mfsim.compiler.frontend.reader import read_model
 from mfsim.errors import DataError, ModelError
+from mfsim.export.check_report import CheckReport, CodeParity, FloatParity, LayerErrors, Limits, default_limits, reasons
+from mfsim.export.layers import layer_values, with_outputs
+from mfsim.export.near_zero_signs import sign_ties
+from mfsim.export.runtime import run, session
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.observer import as_outputs, as_tensors
 

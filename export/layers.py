@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import onnx
-from mfsim.export.naming import LAYER_KEY
 from onnx import TensorProto, helper
+
+from mfsim.export.naming import LAYER_KEY
 
 
 def layer_of(node: onnx.NodeProto) -> str:

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 import numpy as np
 import onnx
 import torch
+from torch import nn
+
 from mfsim.export.layers import layer_of, with_outputs
 from mfsim.export.runtime import run, session
-from torch import nn
 
 NEAR_ZERO = 1e-5
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from mfsim.errors import FormatError, UnsupportedOpError, did_you_mean
 from mfsim.rtl_models.block import Parameters
 from mfsim.rtl_models.mf_dot.parameters import MfDotParameters
 from mfsim.rtl_models.mf_term.parameters import MfTermParameters
 from mfsim.rtl_models.wht.parameters import WhtParameters
-
-from mfsim.errors import FormatError, UnsupportedOpError, did_you_mean
 
 BLOCKS: dict[str, type[Parameters]] = {kind.block: kind for kind in (MfTermParameters, MfDotParameters, WhtParameters)}
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from mfsim.errors import ParityError
 from mfsim.rtl_models import yosys
 from mfsim.rtl_models.block import Parameters
-
-from mfsim.errors import ParityError
 
 ADDERS = ("$add", "$sub", "$neg", "$alu", "$macc", "$macc_v2")
 

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from mfsim.rtl_models import yosys
-from mfsim.rtl_models.block import Codes, Parameters
 
 from mfsim.errors import ParityError
+from mfsim.rtl_models import yosys
+from mfsim.rtl_models.block import Codes, Parameters
 
 KINDS = {"$_AND_": 0, "$_OR_": 1, "$_XOR_": 2, "$_NOT_": 3, "$_MUX_": 4}
 """Gates by their number in `mfsim/kernels/netlist.py`."""

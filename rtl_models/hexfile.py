@@ -7,9 +7,9 @@ bits to whole digits.
 from __future__ import annotations
 
 import numpy as np
-from mfsim.rtl_models.block import Port
 
 from mfsim.errors import DataError
+from mfsim.rtl_models.block import Port
 
 _DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 _VALUES = np.full(256, 255, dtype=np.uint8)

@@ -7,6 +7,7 @@ a valid word. A block without stages' registers (latency 0) answers in the same 
 from __future__ import annotations
 
 import numpy as np
+
 from mfsim.rtl_models.block import Codes, Parameters
 
 

@@ -14,15 +14,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from mfsim.errors import ParityError, ToolError, UnsupportedOpError
+from mfsim.ops.wht.wht import matrix
 from mfsim.rtl_models import yosys
 from mfsim.rtl_models.block import Parameters
 from mfsim.rtl_models.linear import Interpreter
 from mfsim.rtl_models.mf_dot.parameters import MfDotParameters
 from mfsim.rtl_models.mf_term.parameters import MfTermParameters
 from mfsim.rtl_models.wht.parameters import WhtParameters
-
-from mfsim.errors import ParityError, ToolError, UnsupportedOpError
-from mfsim.ops.wht.wht import matrix
 
 DEFINITION = pathlib.Path(__file__).parent / "mf_term" / "mf_term_definition.sv"
 NOT_PROVED = "proof did fail"

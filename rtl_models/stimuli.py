@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from mfsim.rtl_models.block import Codes, Parameters, Port
 
 from mfsim.errors import DataError, RangeError, ShapeError
+from mfsim.rtl_models.block import Codes, Parameters, Port
 
 SHARE = 0.125
 """How many of the words are extreme."""

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from mfsim.errors import DataError, ParityError
 from mfsim.rtl_models import blocks
 from mfsim.rtl_models.block import Codes, Parameters
 from mfsim.rtl_models.cells import check_cells
@@ -24,8 +26,6 @@ from mfsim.rtl_models.mf_term.parameters import MfTermParameters
 from mfsim.rtl_models.pipeline import CycleModel
 from mfsim.rtl_models.proofs import prove
 from mfsim.rtl_models.stimuli import all_pairs, cycles
-
-from mfsim.errors import DataError, ParityError
 
 EXHAUSTIVE = 24
 """Bits of both operands of a term together, up to which every pair is run."""

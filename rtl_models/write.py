@@ -20,13 +20,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from mfsim.errors import DataError
 from mfsim.rtl_models import blocks
 from mfsim.rtl_models.bench import bench
 from mfsim.rtl_models.block import Codes, Parameters, Port, documented
 from mfsim.rtl_models.hexfile import port_codes, port_lines
 from mfsim.rtl_models.stimuli import vectors as made_vectors
-
-from mfsim.errors import DataError
 
 DESCRIPTION = "parameters.json"
 LAYOUT = "mfsim rtl 1"

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from mfsim.export.exporter import quantized_model
 from torch import nn
 
 from mfsim import data as datasets
@@ -24,6 +23,7 @@ from mfsim.analysis import CountReport, count, strict_multiplication_free
 from mfsim.compiler import compile_model
 from mfsim.data import Dataset, Split
 from mfsim.errors import CountError, DataError, MfsimError, UnsupportedOpError
+from mfsim.export.exporter import quantized_model
 from mfsim.nn import models
 from mfsim.nn.attention import PRESETS, AttentionConfig
 from mfsim.parity.compare import codes_of

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from mfsim.ir.formats import Format
+from mfsim.ir.program import Tensor
+from mfsim.ops.op import activation
 from mfsim.rtl_models.block import Parameters, Port, Stage, check_int
 from mfsim.rtl_models.mf_dot import model
 from mfsim.rtl_models.mf_term.model import split_term
 from mfsim.rtl_models.mf_term.parameters import CELLS, MfTermParameters
-
-from mfsim.ir.formats import Format
-from mfsim.ir.program import Tensor
-from mfsim.ops.op import activation
 
 
 @dataclass(frozen=True)
