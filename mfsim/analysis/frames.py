@@ -9,10 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mfsim.analysis.listing import Cell, Listing
 from mfsim.errors import MissingLibraryError
+
+if TYPE_CHECKING:
+    from mfsim.analysis.listing import Cell, Listing
 
 _PLAIN = {"int": "int64", "float": "float64", "bool": "bool", "text": "str", "null": "object"}
 

@@ -6,7 +6,6 @@ import collections
 
 import numpy as np
 import pytest
-from mfsim.shapes import Input, count_module
 
 import mfsim
 from mfsim import ops

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mfsim.export import export_quantized
 
+from mfsim.export import export_quantized
 from mfsim.quant import decoder_step
 from tests.cli.conftest import mfsim
 from tests.quant.decoders import small_decoder, text_ids

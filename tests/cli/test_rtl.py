@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from mfsim.rtl_models import BLOCKS, read, yosys
 
+from mfsim.rtl_models import BLOCKS, read, yosys
 from tests.cli.conftest import mfsim
 from tests.cli.test_wrong_input import listed, refused
 

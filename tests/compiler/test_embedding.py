@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from mfsim.export.runtime import run, session
 from onnx import TensorProto
 
 from mfsim.compiler import compile_model
 from mfsim.errors import DataError, FormatError, ModelError, UnsupportedOpError
+from mfsim.export.runtime import run, session
 from mfsim.ir.formats import Range
 from mfsim.parity.compare import codes_of
 from mfsim.serialize.read import read_integer

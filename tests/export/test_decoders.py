@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 import torch
-from mfsim.export import open_model, quantized_model
-from mfsim.export.runtime import run, session
 from torch import nn
 
 from mfsim.analysis import memory
 from mfsim.compiler import compile_model
+from mfsim.export import open_model, quantized_model
+from mfsim.export.runtime import run, session
 from mfsim.nn import Add
 from mfsim.nn.attention import PRESETS, cache_bytes
 from mfsim.parity.compare import codes_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mfsim.export.exactness import EXACT, float32_exact, largest_sum
 
+from mfsim.export.exactness import EXACT, float32_exact, largest_sum
 from mfsim.ir.builder import ProgramBuilder
 from mfsim.ir.formats import Format, Scale
 

@@ -9,13 +9,13 @@ import numpy as np
 import onnx.inliner
 import pytest
 import torch
-from mfsim.export.exporter import export_float, export_quantized, float_model, quantized_model
-from mfsim.export.runtime import run, session
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 from torch import nn
 
 from mfsim.errors import ExportError, ModelError
+from mfsim.export.exporter import export_float, export_quantized, float_model, quantized_model
+from mfsim.export.runtime import run, session
 from mfsim.nn import MFLinear
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.quant.layers import QuantProduct

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import onnx
 import pytest
-from mfsim.export.edit import open_model
-from mfsim.export.exporter import quantized_model
 
 from mfsim.analysis.count import count
 from mfsim.compiler import compile_model
 from mfsim.compiler.frontend.graph import CONSTANT_KEY
 from mfsim.errors import FormatError
+from mfsim.export.edit import open_model
+from mfsim.export.exporter import quantized_model
 from mfsim.nn import models
 from mfsim.op_counter import Input, count_module
 from mfsim.quant import Recipe

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from mfsim.export.exporter import quantized_model
 from torch import nn
 
 from mfsim.errors import ExportError, FormatError, ModelError
+from mfsim.export.exporter import quantized_model
 from mfsim.nn import MFLinear
 from mfsim.quant import Recipe, quantize
 from mfsim.quant.quantizers import ActivationQuant

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from mfsim.export.exporter import float_model, quantized_model
-from mfsim.export.runtime import run, session
 from torch import nn
 
+from mfsim.export.exporter import float_model, quantized_model
+from mfsim.export.runtime import run, session
 from mfsim.nn import WHT, AvgPool2d, MFConv2d, MFLinear, ShiftBatchNorm2d, SoftThreshold, WHTLayer
 from mfsim.quant import Recipe, fold, quantize
 from tests.quant.networks import images, settled

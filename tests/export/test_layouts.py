@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from mfsim.export.exporter import float_model, quantized_model
-from mfsim.export.runtime import run, session
 from torch import nn
 
 from mfsim.compiler import compile_model
 from mfsim.errors import ExportError
+from mfsim.export.exporter import float_model, quantized_model
+from mfsim.export.runtime import run, session
 from mfsim.quant import Recipe, quantize
 
 

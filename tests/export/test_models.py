@@ -6,10 +6,10 @@ import functools
 
 import pytest
 import torch
-from mfsim.export.check import check
-from mfsim.export.exporter import float_model, quantized_model
 
 from mfsim import data, train
+from mfsim.export.check import check
+from mfsim.export.exporter import float_model, quantized_model
 from mfsim.nn import models
 from mfsim.quant import Recipe, fold, quantize
 

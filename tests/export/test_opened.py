@@ -9,13 +9,13 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from mfsim.export import open_model, run, session
-from mfsim.export.exporter import quantized_model
 from torch import nn
 
 from mfsim.compiler import compile_model
 from mfsim.data.dataset import Split
 from mfsim.errors import ExportError, ModelError, RecipeError
+from mfsim.export import open_model, run, session
+from mfsim.export.exporter import quantized_model
 from mfsim.nn import DCT, Add, DFTMagnitude, Gram, LayerNorm, MFLinear, MFMatMul, RMSNorm, ShiftNorm, Softmax, models
 from mfsim.quant import Recipe, finetune, fold, load, quantize, save
 from mfsim.quant.calibrate import keep_trained

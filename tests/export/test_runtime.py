@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from mfsim.export.runtime import run, session
 from onnx import TensorProto, helper, numpy_helper
 from onnx.external_data_helper import set_external_data
 
 from mfsim.errors import ModelError, ShapeError
+from mfsim.export.runtime import run, session
 
 
 def doubling(weight=None):

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from mfsim.export.exporter import quantized_model
 
 from mfsim.analysis.count import count
 from mfsim.compiler import compile_model
 from mfsim.errors import ExportError
+from mfsim.export.exporter import quantized_model
 from mfsim.nn import TriangularLinear
 from mfsim.nn.attention import PRESETS
 from mfsim.quant import Recipe, quantize

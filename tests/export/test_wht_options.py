@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from mfsim.export.check import check
-from mfsim.export.exporter import float_model, quantized_model
 from torch import nn
 
 from mfsim.analysis import count
 from mfsim.compiler import compile_model
 from mfsim.errors import UnsupportedOpError
+from mfsim.export.check import check
+from mfsim.export.exporter import float_model, quantized_model
 from mfsim.nn import MFConv2d, MFLinear, Scaling, Shift, ShiftBatchNorm2d, SmoothThreshold, WHTLayer
 from mfsim.quant import Recipe, fold, load, quantize, save
 from mfsim.simulate import quantize_input, simulate

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from mfsim.export.exporter import quantized_model
-from mfsim.export.runtime import run, session
 
 from mfsim.compiler import compile_model
+from mfsim.export.exporter import quantized_model
+from mfsim.export.runtime import run, session
 from mfsim.nn import models
 from mfsim.parity.compare import codes_of
 from mfsim.parity.reference import run_reference

@@ -6,11 +6,11 @@ import copy
 
 import pytest
 import torch
-from mfsim.export.exporter import quantized_model
 from torch import nn
 
 from mfsim.analysis import count
 from mfsim.errors import ModelError, UnsupportedOpError
+from mfsim.export.exporter import quantized_model
 from mfsim.nn import Add, Affine, GlobalAvgPool2d, MFConv2d, MFLinear, Shift, ShiftBatchNorm1d, ShiftBatchNorm2d
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.quant.store import load, save

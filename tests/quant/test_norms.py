@@ -7,12 +7,12 @@ import copy
 import numpy as np
 import pytest
 import torch
-from mfsim.export.exporter import quantized_model
 from torch import nn
 
 from mfsim.analysis import count
 from mfsim.compiler import compile_model
 from mfsim.errors import RecipeError
+from mfsim.export.exporter import quantized_model
 from mfsim.nn import LayerNorm, RMSNorm, ShiftNorm
 from mfsim.quant import Recipe, quantize
 from mfsim.quant.nonlinear import QuantLayerNorm, QuantNonlinear

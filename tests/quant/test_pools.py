@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from mfsim.export import open_model, run, session
-from mfsim.export.exporter import quantized_model
 from torch import nn
 
 from mfsim.compiler import compile_model
 from mfsim.errors import ExportError
+from mfsim.export import open_model, run, session
+from mfsim.export.exporter import quantized_model
 from mfsim.nn import Add, AvgPool2d, LayerNorm, models
 from mfsim.nn.models.vit import TokenMean
 from mfsim.quant import Recipe, fold, load, quantize, save

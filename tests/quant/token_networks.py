@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from mfsim.export.exporter import quantized_model
-from mfsim.export.runtime import run, session
 from torch import nn
 
 from mfsim.compiler import compile_model
+from mfsim.export.exporter import quantized_model
+from mfsim.export.runtime import run, session
 from mfsim.nn import Add, LayerNorm, MatMul, MFMatMul, MFMul, Mul, Softmax, TanhL1, TokenEmbedding, models
 from mfsim.nn.attention import Attention, AttentionConfig
 from mfsim.parity.compare import codes_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mfsim.rtl_models import BLOCKS, CycleModel, MfDotParameters, MfTermParameters, WhtParameters, parameters
-from mfsim.rtl_models.stimuli import random_vectors
 
 from mfsim.errors import FormatError, UnsupportedOpError
+from mfsim.rtl_models import BLOCKS, CycleModel, MfDotParameters, MfTermParameters, WhtParameters, parameters
+from mfsim.rtl_models.stimuli import random_vectors
 from tests.bits import assert_bit_equal
 
 FORMS = [(form, zero) for form in ("ef", "abs") for zero in (0, 1)]

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 
 import pytest
+
 from mfsim.rtl_models import MfDotParameters, MfTermParameters, WhtParameters, write
 
 BLOCKS = [

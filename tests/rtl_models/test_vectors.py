@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from mfsim.rtl_models.vectors import VectorWriter, file_names, from_hex, read_vectors, to_hex
 
 from mfsim.errors import DataError
 from mfsim.ir.builder import ProgramBuilder
 from mfsim.ir.formats import Format, Scale
+from mfsim.rtl_models.vectors import VectorWriter, file_names, from_hex, read_vectors, to_hex
 from mfsim.simulate import simulate
 from tests.bits import assert_bit_equal
 from tests.programs import random_codes, random_program, with_all_outputs

@@ -6,14 +6,14 @@ import re
 
 import numpy as np
 import pytest
+
+from mfsim.errors import ParityError, ToolError
 from mfsim.rtl_models import MfDotParameters, MfTermParameters, WhtParameters, verify, yosys
 from mfsim.rtl_models.cells import check_cells, word_cells
 from mfsim.rtl_models.gates import GateNetlist
 from mfsim.rtl_models.proofs import prove_dot, prove_term, prove_wht
 from mfsim.rtl_models.stimuli import all_pairs, cycles
 from mfsim.rtl_models.verify import compare
-
-from mfsim.errors import ParityError, ToolError
 
 FORMS = [(form, zero) for form in ("ef", "abs") for zero in (0, 1)]
 MILLION = [

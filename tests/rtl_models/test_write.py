@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from mfsim.rtl_models import BLOCKS, Port, WhtParameters, read, write
-from mfsim.rtl_models.hexfile import port_codes, port_lines
 
 from mfsim.errors import DataError, RangeError, ShapeError
 from mfsim.ir.formats import Format
+from mfsim.rtl_models import BLOCKS, Port, WhtParameters, read, write
+from mfsim.rtl_models.hexfile import port_codes, port_lines
 from tests.bits import assert_bit_equal
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from mfsim.rtl_models import verify, yosys
 
 from mfsim.errors import ToolError
+from mfsim.rtl_models import verify, yosys
 
 
 def test_a_missing_yosys_is_named_with_the_command_that_installs_it(monkeypatch):

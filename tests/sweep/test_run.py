@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 import torch
-from mfsim.export.edit import open_model
-from mfsim.export.exporter import export_quantized
 
 from mfsim.analysis import count, energy
 from mfsim.compiler import compile_model
 from mfsim.errors import ModelError, SweepError
+from mfsim.export.edit import open_model
+from mfsim.export.exporter import export_quantized
 from mfsim.simulate import accuracy
 from mfsim.sweep import parse_axes, read_sweeps, sweep, write_sweep
 from mfsim.sweep.run import default_name

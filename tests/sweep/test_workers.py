@@ -13,9 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from mfsim.export.edit import open_model
 
 from mfsim.errors import SweepError
+from mfsim.export.edit import open_model
 from mfsim.quant.recipe import Recipe
 from mfsim.sweep.measure import Samples
 from mfsim.sweep.store import SweepFolder
