@@ -3,12 +3,14 @@
 #   PIP_ARGS="..."            more arguments for every `pip install`
 #   PYTEST_ARGS="..."         more arguments for pytest
 #   BENCH_ARGS="-k networks"  the benchmarks to run; all by default
+#   LOWER_ARGS="tests -n 2"   arguments of pytest for `make lower-bounds`; a subset by default
 .POSIX:
-.PHONY: help demo test lint format types docs papers wheel bench clean
+.PHONY: help demo test lint format types docs papers wheel bench coverage lower-bounds hooks clean
 
 PY = .venv/bin/python
 PYTEST_ARGS =
 BENCH_ARGS =
+LOWER_ARGS =
 export PYTHON PIP_ARGS
 
 help:
@@ -21,6 +23,9 @@ help:
 	@echo "make papers  print the tables of four papers beside ours and write docs/papers.md"
 	@echo "make wheel   build the wheel, install it in a fresh environment and import it there"
 	@echo "make bench   time mfsim beside its peers; results in benchmarks/results.json and docs/performance.md"
+	@echo "make coverage      run the tests and say which lines and branches they miss; pages in build/coverage"
+	@echo "make lower-bounds  run tests with the oldest releases that pyproject.toml admits, in .venv.lower"
+	@echo "make hooks         let git run the checks of .pre-commit-config.yaml before each commit"
 	@echo "make clean   remove what was built, but not .venv"
 
 demo:
@@ -65,5 +70,17 @@ bench:
 	@tools/bootstrap bench
 	$(PY) -m benchmarks $(BENCH_ARGS)
 
+coverage:
+	@tools/bootstrap dev
+	$(PY) -m pytest -n 2 --cov --cov-report=term --cov-report=html $(PYTEST_ARGS)
+
+lower-bounds:
+	@tools/bootstrap
+	$(PY) tools/lower_bounds.py $(LOWER_ARGS)
+
+hooks:
+	@tools/bootstrap dev
+	.venv/bin/pre-commit install
+
 clean:
-	rm -rf build dist docs/_build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf build dist .coverage .coverage.* docs/_build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pathlib
-import tomllib
-
-_project = tomllib.loads((pathlib.Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
+from mfsim import __version__
 
 project = "mfsim"
-author = "the mfsim developers"
-copyright = "the mfsim developers"
-version = release = _project["version"]
+author = "mfsim contributors"
+copyright = "mfsim contributors"
+version = release = __version__
 extensions = ["myst_parser"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3

@@ -3,6 +3,9 @@
 No pass merges equal nodes or shares equal numbers: every quantizer keeps its own node and its own
 scale, zero point and bit width. Only standard ops on constants are evaluated; a `Quant` never is, so
 that the file keeps its float weights and a sweep can quantize them again.
+
+`onnx_ir` has two of these passes, for identities and dead nodes, and they give the same bytes. Converting
+the graph there and back would cost more than the lines that they save; the others depend on `Quant`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 SplitToSequence, SequenceAt      of chunk and split: a Slice for each part
 Transpose, then one index of axis 0     of permute and [k], which moves the batch away and back: first the index
+
+`onnx_ir` has no pass for either; mfsim/export/cleanup.py says why the graph stays a protobuf here.
 """
 
 from __future__ import annotations
