@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mfsim.export.check_report import CheckReport, CodeParity, FloatParity, LayerErrors, Limits
-from mfsim.papers import report
+from examples.papers import report
 
 from mfsim.analysis import count, energy, layers, memory, widths
 from mfsim.analysis.added import AddedError, AddedErrors
