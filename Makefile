@@ -37,7 +37,7 @@ demo:
 
 test:
 	@tools/bootstrap
-	$(PY) -m pytest -n 2 $(PYTEST_ARGS)
+	$(PY) -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 mutants:
 	@tools/bootstrap
@@ -79,7 +79,7 @@ bench:
 
 coverage:
 	@tools/bootstrap dev
-	$(PY) -m pytest -n 2 --cov --cov-report=term --cov-report=html $(PYTEST_ARGS)
+	$(PY) -m pytest -n 2 --dist worksteal --cov --cov-report=term --cov-report=html $(PYTEST_ARGS)
 
 lower-bounds:
 	@tools/bootstrap
