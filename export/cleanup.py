@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-from mfsim.export.layouts import plain_layouts
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from mfsim.export.layouts import plain_layouts
 from mfsim.ops.model_bodies import OPSET
 
 MOVING = ("Reshape", "Squeeze", "Unsqueeze", "Cast", "Gather", "Slice")

@@ -79,6 +79,10 @@ class CountError(MfsimError, ValueError):
     """Something in a program cannot be counted, or a counted limit is passed."""
 
 
+class KeywordError(MfsimError, TypeError):
+    """A function or a constructor was given a keyword that it does not have."""
+
+
 class ToolError(MfsimError, RuntimeError):
     """A program that is needed is not installed, or failed."""
 

@@ -21,7 +21,9 @@ from mfsim.analysis.tabular import Tabular
 from mfsim.display import counted
 from mfsim.errors import CountError, did_you_mean
 from mfsim.ir.program import Node, Program
+from mfsim.keywords import check_keywords
 from mfsim.ops.op import MULTIPLIED_BY, TAPS, Row
+from mfsim.ops.traits import Trait
 
 PRIMITIVES = ("addsub", "neg", "abs", "sign", "cmp", "select", "shift", "or", "lut", "mul", "div", "sqrt")
 """Every primitive, in the order of the columns."""
@@ -33,9 +35,6 @@ MULTIPLICATIONS = ("mul", "div", "sqrt")
 
 RULES = ("full", "paper")
 """The counting rules of `count`."""
-
-PAPER_OPS = ("matmul", "conv2d", "gram")
-"""The ops whose multiplications the rule `paper` counts."""
 
 
 @dataclass(frozen=True)
@@ -224,6 +223,7 @@ def _sums(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, int]:
     return sums
 
 
+@check_keywords
 def count(program: Program, rule: str = "full", allow_uncounted: bool = False, taps: str = "executed") -> CountReport:
     """Return the operations of one sample of `program`; nothing that cannot be counted counts as 0.
 
@@ -265,7 +265,8 @@ def count(program: Program, rule: str = "full", allow_uncounted: bool = False, t
 
 def paper_rows(rows: Iterable[Row]) -> list[Row]:
     """Return the rows that the rule `paper` counts."""
-    return [row for row in rows if row.primitive == "mul" and row.op in PAPER_OPS and not row.offline]
+    linear = ops.named(Trait.MULTIPLY_ACCUMULATE)
+    return [row for row in rows if row.primitive == "mul" and row.op in linear and not row.offline]
 
 
 def _why_uncounted(node: Node) -> str:
@@ -294,6 +295,7 @@ def check_counted(uncounted: Sequence[Uncounted]) -> None:
         raise CountError(f"node `{first.node}` of layer `{first.layer}` cannot be counted{more}: {first.reason}")
 
 
+@check_keywords
 def strict_multiplication_free(subject: Program | CountReport, max_table: int = 2**12) -> CountReport:
     """Check that a program is multiplication-free and return its count.
 

@@ -3,7 +3,7 @@
 Bits are exact: a tensor of n codes of b bits has n*b bits, packed, and takes ceil(n*b / 8) bytes.
 Activations are those of one sample. Caches, which stay from token to token, are counted apart. The peak follows the program's own order of nodes: while a node
 runs, its inputs, its outputs and every value that a later node or the caller still needs are live.
-Ops that only relabel or reshape (`reshape`, `flatten`, `shift`) leave their codes where they are, so
+Ops that only relabel or reshape (`Trait.VIEW`) leave their codes where they are, so
 their input and output are one buffer; every other node writes a buffer of its own.
 """
 
@@ -15,13 +15,13 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from typing import ClassVar
 
+from mfsim import ops
 from mfsim.analysis.listing import Cell, Listing, write_listings
 from mfsim.analysis.lookup import table_inputs
 from mfsim.analysis.tabular import Tabular
 from mfsim.ir.program import Program
-
-IN_PLACE = frozenset({"reshape", "flatten", "shift"})
-"""Ops whose output is the same codes in the same order: no buffer of its own."""
+from mfsim.keywords import check_keywords
+from mfsim.ops.traits import Trait
 
 KINDS = ("weight", "table", "activation", "cache")
 """What a tensor is stored for; every constant that is no table is a weight (biases, thresholds too)."""
@@ -169,6 +169,7 @@ def _packed_bytes(bits: int) -> int:
     return -(-bits // 8)
 
 
+@check_keywords
 def memory(program: Program) -> MemoryReport:
     """Return the memory that `program` needs for one sample; see the module header for the rules."""
     tables = {tensor.name for node in program.nodes for tensor, _ in table_inputs(program, node)}
@@ -184,7 +185,7 @@ def memory(program: Program) -> MemoryReport:
                 tensors.append(_stored(program, tensor.name, node.layer, kind))
         for name in node.outputs:
             made_in[name] = node.layer
-            in_place = node.op in IN_PLACE and node.inputs[0] in buffer
+            in_place = node.op in ops.named(Trait.VIEW) and node.inputs[0] in buffer
             buffer[name] = buffer[node.inputs[0]] if in_place else name
             if not in_place:
                 tensors.append(_stored(program, name, node.layer, "activation"))

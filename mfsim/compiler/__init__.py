@@ -20,11 +20,13 @@ from mfsim.compiler.lower.lowering import Lowering
 from mfsim.compiler.lower.steps import APPROXIMATION, program_of, steps_of
 from mfsim.errors import FormatError
 from mfsim.ir.program import Program
+from mfsim.keywords import check_keywords
 
 MULTIPLIER_BITS = 31
 """Bits of fixed-point multipliers, where the caller does not say."""
 
 
+@check_keywords
 def compile_model(source: str | os.PathLike[str] | onnx.ModelProto, *, multiplier_bits: int | None = None) -> Program:
     """Return the integer program of a quantized model.
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from torch import nn
 
+from mfsim.keywords import check_constructor
+
 Table = tuple[tuple[str, ...], Sequence[tuple[str, ...]]]
 
 
@@ -50,6 +52,7 @@ class Left:
     rule: str = ""
 
 
+@check_constructor
 @dataclass(frozen=True, eq=False)
 class Conversion:
     """Result of `mfsim.convert`: the model, and what became of each layer.

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from mfsim.errors import FormatError, RangeError, did_you_mean
+from mfsim.keywords import check_constructor
 
 MAX_BITS = 63
 """Widest word: every code of a signed or unsigned word of at most 63 bits fits int64."""
@@ -69,6 +70,7 @@ def _parse(kind: type[Rule], name: str | Rule, what: str) -> Rule:
     return kind(name)
 
 
+@check_constructor
 @dataclass(frozen=True, order=True)
 class Format:
     """A word of `bits` bits, two's complement when `signed`.
@@ -130,6 +132,7 @@ def _parts(step: Fraction | float) -> tuple[int, Fraction]:
     return exponent, exact / _power(exponent)
 
 
+@check_constructor
 @dataclass(frozen=True)
 class Scale:
     """The grid of a tensor: real value = code * factor * 2**exponent.
@@ -247,6 +250,7 @@ class Scale:
         return f"{shown}2^{min(self.exponents)}..2^{max(self.exponents)} by axis {self.axis}"
 
 
+@check_constructor
 @dataclass(frozen=True)
 class Range:
     """Proved bounds lo <= code <= hi, for the whole tensor or for each index of `axis`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -14,6 +15,7 @@ from mfsim.nn.gains import KINDS, Scaling
 from mfsim.nn.mf import MFLinear
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d
 from mfsim.nn.thresholds import SmoothThreshold, SoftThreshold
+from mfsim.ops.wht.wht import OP as WHT_OP
 
 # `WHT`: the Walsh-Hadamard transform as a layer, and what to do with sizes that are no power of two.
 
@@ -67,6 +69,8 @@ class WHT(nn.Module):
         For lengths that are no power of two (with `block` 0): an error; zeros behind the values, so
         that the result is longer; or blocks of the largest power of two that divides them.
     """
+
+    exported_as: ClassVar[tuple[str, ...]] = WHT_OP.onnx.op_types
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from mfsim.errors import UnsupportedOpError
 from mfsim.op_counter import products
 from mfsim.op_counter.sized import bits_of, count_op, factor_rows, row, sized
 from mfsim.op_counter.watch import SOURCES, Call, Rule
+from mfsim.ops.elementwise.relu import OP as RELU
 from mfsim.ops.op import Row
 
 FREE = frozenset(
@@ -145,7 +146,7 @@ def _function(call: Call) -> list[Row]:
 
 
 def _relu(call: Call) -> list[Row]:
-    return count_op("relu", [sized((1, *call.y.shape), bits_of(call.y))], (1, *call.y.shape))
+    return count_op(RELU, [sized((1, *call.y.shape), bits_of(call.y))], (1, *call.y.shape))
 
 
 def _clamp(call: Call) -> list[Row]:

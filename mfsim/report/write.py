@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import mfsim
 from mfsim.analysis.listing import Listing, write_text
 from mfsim.errors import DataError
+from mfsim.keywords import check_keywords
 from mfsim.report.markdown import markdown
 from mfsim.report.page import page
 from mfsim.report.result import NetworkResult, comparison
@@ -41,6 +42,7 @@ def _to_json(networks: Sequence[NetworkResult], title: str) -> dict[str, object]
     }
 
 
+@check_keywords
 def write_report(
     networks: Sequence[NetworkResult], folder: str | os.PathLike[str], title: str = "Multiplication-free networks"
 ) -> pathlib.Path:

@@ -24,11 +24,13 @@ from mfsim.compiler.frontend.reader import read_model
 from mfsim.errors import MfsimError, ModelError
 from mfsim.ir.formats import Format
 from mfsim.ir.program import Node, Program
+from mfsim.keywords import check_keywords
 from mfsim.ops.integer_body import DOMAIN
 from mfsim.serialize.metadata import LAYOUT, Properties, program_metadata, read_node, read_tensor
 from mfsim.serialize.write import integer_model
 
 
+@check_keywords
 def read_integer(model: str | os.PathLike[str] | onnx.ModelProto) -> Program:
     """Return the program in an `integer.onnx` file or its ModelProto.
 
@@ -173,6 +175,7 @@ def _calls(node: onnx.NodeProto) -> tuple[object, ...]:
     return node.op_type, node.domain, node.overload, list(node.input), list(node.output), attributes
 
 
+@check_keywords
 def load(source: str | os.PathLike[str] | onnx.ModelProto) -> Program:
     """Return the program of a file: a quantized model is compiled, an integer.onnx is read."""
     model = read_model(source)

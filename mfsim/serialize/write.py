@@ -23,6 +23,7 @@ from onnx import TensorProto, helper, numpy_helper
 from mfsim import __version__, ops
 from mfsim.errors import ExportError
 from mfsim.ir.program import Node, Program, Tensor
+from mfsim.keywords import check_keywords
 from mfsim.ops.integer_body import CODE, DOMAIN, DOMAIN_VERSION, INDEX, OPSET, SHAPE, bits_of
 from mfsim.serialize.bodies import BODIES
 from mfsim.serialize.files import write_model
@@ -35,6 +36,7 @@ BATCH = "batch"
 DTYPES: dict[int, type[np.signedinteger]] = {TensorProto.INT32: np.int32, TensorProto.INT64: np.int64}
 
 
+@check_keywords
 def integer_model(program: Program) -> onnx.ModelProto:
     """Return `program` as an ONNX model of integer tensors; its inputs and outputs are codes.
 
@@ -46,6 +48,7 @@ def integer_model(program: Program) -> onnx.ModelProto:
     return _Emitter(program).model()
 
 
+@check_keywords
 def write_integer(program: Program, path: str | os.PathLike[str]) -> None:
     """Write `program` to `path`, whole or not at all.
 

@@ -23,6 +23,7 @@ from mfsim.display import counted, cut
 from mfsim.errors import DataError, UnsupportedOpError, did_you_mean
 from mfsim.ir.program import Program
 from mfsim.kernels import cpu
+from mfsim.keywords import check_constructor, check_keywords
 from mfsim.rtl_models.vectors import VectorWriter
 from mfsim.simulate.executor import Executor
 from mfsim.simulate.inputs import Inputs, by_name, check_codes, check_whole, is_real
@@ -34,6 +35,7 @@ _Found = tuple[int, dict[str, int], dict[str, tuple[int, int]]]
 """What a chunk finds: its size, overflow events by node, extreme codes by tensor."""
 
 
+@check_constructor
 @dataclass(frozen=True, repr=False)
 class Simulation(Tabular):
     """Result of a simulation: output codes and observations.
@@ -86,6 +88,7 @@ class Simulation(Tabular):
         return next(iter(self.outputs.values()))
 
 
+@check_constructor
 class Simulator:
     """A program ready to run again and again: its kernels prepared and its weights packed once.
 
@@ -114,6 +117,7 @@ class Simulator:
         self._executors: dict[frozenset[str], Executor] = {}
         self._pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
+    @check_keywords
     def run(
         self,
         inputs: Inputs,
@@ -238,6 +242,7 @@ class Simulator:
         return self._executors[seen]
 
 
+@check_keywords
 def simulate(
     program: Program,
     inputs: Inputs,

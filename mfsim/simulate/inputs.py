@@ -9,6 +9,7 @@ import numpy as np
 from mfsim.errors import DataError, ShapeError, did_you_mean
 from mfsim.ir.fixed_point import quantize, quantize_into, round_floats
 from mfsim.ir.program import Program, Tensor
+from mfsim.keywords import check_keywords
 
 Inputs = np.ndarray | Mapping[str, np.ndarray]
 
@@ -82,6 +83,7 @@ def check_codes(tensor: Tensor, codes: np.ndarray) -> None:
                 )
 
 
+@check_keywords
 def quantize_input(program: Program, images: Inputs) -> np.ndarray | dict[str, np.ndarray]:
     """Return the codes of real inputs: rounded as the file's first Quant does, saturated to the input's word.
 

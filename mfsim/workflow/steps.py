@@ -26,12 +26,13 @@ from mfsim.analysis import CountReport, count
 from mfsim.analysis.listing import write_text
 from mfsim.compiler import compile_model
 from mfsim.conversion import Rules, convert
-from mfsim.data import Dataset
+from mfsim.data import Split
 from mfsim.errors import DataError, ModelError
 from mfsim.export.check import check
 from mfsim.export.check_report import CheckReport, Limits
 from mfsim.export.exporter import export_float, export_quantized
 from mfsim.ir.program import Program
+from mfsim.keywords import check_keywords
 from mfsim.nn import models
 from mfsim.nn.checkpoint import load_checkpoint, save_checkpoint
 from mfsim.parity.file_error import OutputError, measure
@@ -67,14 +68,16 @@ def _silent(what: str, done: int, total: int) -> None:
     """Show no progress."""
 
 
-def _check_runs(network: nn.Module, dataset: Dataset) -> None:
-    """Raise a `MfsimError` unless `network` takes the images of `dataset` and scores each of its classes."""
-    few = dataset.validation.first(2)
+def check_runs(network: nn.Module, split: Split) -> None:
+    """Raise a `MfsimError` unless `network` takes the images of `split` and scores each of their classes."""
+    few = split.first(2)
     try:
         logits(network, few.images)
     except Exception as error:  # whatever a stranger's module raises
         reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise ModelError(f"the model cannot run on images of the shape {dataset.input_shape}: {reason[0]}") from error
+        raise ModelError(
+            f"the model cannot run on images of the shape {split.images.shape[1:]}: {reason[0]}"
+        ) from error
     accuracy(network, few)
 
 
@@ -122,8 +125,8 @@ def train_step(
         "input_shape": list(dataset.input_shape),
         "classes": dataset.classes,
     }
-    network = _fresh(origin)
-    _check_runs(network, dataset)
+    network = fresh(origin)
+    check_runs(network, dataset.validation)
     if start is not None:
         load_checkpoint(network, start)
     began = time.monotonic()
@@ -165,7 +168,7 @@ def train_step(
     return about
 
 
-def _fresh(about: Mapping[str, Any]) -> nn.Module:
+def fresh(about: Mapping[str, Any]) -> nn.Module:
     """Return the network that a run.json describes, converted if it says so, with its first weights."""
     seed = about["seed"]
     network = models.create(
@@ -176,7 +179,7 @@ def _fresh(about: Mapping[str, Any]) -> nn.Module:
 
 def _load_float(run: RunFolder) -> nn.Module:
     """Return the trained float network of a run folder, in eval mode."""
-    return load_checkpoint(_fresh(run.read()), run.need("float.safetensors")).eval()
+    return load_checkpoint(fresh(run.read()), run.need("float.safetensors")).eval()
 
 
 def _load_folded(run: RunFolder) -> nn.Module:
@@ -302,6 +305,7 @@ def _count_step(run: RunFolder, program: Program) -> CountReport:
     return report
 
 
+@check_keywords
 def run_network(
     folder: str | os.PathLike[str],
     model: str,

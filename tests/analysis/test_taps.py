@@ -15,7 +15,8 @@ from mfsim.op_counter import Input, count_module
 from mfsim.ops.op import TAPS
 from tests.analysis.programs import one
 from tests.conformance import counting
-from tests.conformance.test_conformance import program_of
+from tests.conformance.instance import program_of
+from tests.ops.cases import cases_of
 
 PREPARED = {"mf_conv2d": {"sign", "abs", "shift"}, "min_conv2d": {"abs", "shift"}, "adder_conv2d": {"shift"}}
 """Primitives that prepare each code of x once, whatever the windows are."""
@@ -112,7 +113,7 @@ def executed(op, node, inputs, outputs):
     return {name: number for name, number in counter.counts.items() if name not in PREPARED.get(op.name, ())}
 
 
-CASES = [pytest.param(op, case, id=f"{op.name}-{case.name}") for op in WINDOWED for case in op.cases()]
+CASES = [pytest.param(op, case, id=f"{op.name}-{case.name}") for op in WINDOWED for case in cases_of(op.name)]
 
 
 @pytest.mark.parametrize(("op", "case"), CASES)

@@ -10,8 +10,8 @@ import pytest
 
 from mfsim import ops
 from tests.conformance import counting
+from tests.conformance.instance import inputs_of, program_of, run_kernel
 from tests.conformance.samples import samples
-from tests.conformance.test_conformance import inputs_of, program_of, run_kernel
 from tests.conformance.widths import as_rows, misfits, needed
 from tests.ops.cases import cases_of
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from mfsim.export import cleanup
 from onnx import numpy_helper
+
+from mfsim.export import cleanup
 
 HEADER = '<ir_version: 10, opset_import: ["" : 20, "qonnx.custom_op.general" : 2]>'
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mfsim.rtl_models.gates import KINDS
 
 from mfsim.ir.formats import Format
 from mfsim.kernels import netlist
+from mfsim.rtl_models.gates import KINDS
 from tests.bits import assert_bit_equal
 
 ONES = 0xFFFFFFFFFFFFFFFF

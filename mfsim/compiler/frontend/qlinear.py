@@ -14,6 +14,9 @@ from mfsim.compiler.lower.product_rules import conv_rule, matmul_rule
 from mfsim.compiler.lower.requantizing import clipped, requantized
 from mfsim.errors import ModelError
 from mfsim.ir.formats import Format, Scale
+from mfsim.ops.dense.conv2d import OP as CONV2D
+from mfsim.ops.dense.matmul import OP as MATMUL
+from mfsim.ops.elementwise.sub import OP as SUB
 
 # QuantizeLinear and DequantizeLinear: the integers between them are codes counted from their zero point.
 #
@@ -75,7 +78,7 @@ def _counted_from(lowering: Lowering, node: FileNode, k: int, zero_point: int) -
         return name
     offset = np.array(zero_point - have, dtype=np.int64)
     scale = lowering.builder.tensors[name].scale
-    return lowering.inner(node, "sub", [name, lowering.constant(f"{name}.zero_point", offset, scale)])
+    return lowering.inner(node, SUB.name, [name, lowering.constant(f"{name}.zero_point", offset, scale)])
 
 
 LINEAR_FOREIGN_RULES = {("", "QuantizeLinear"): _quantize_linear, ("", "DequantizeLinear"): _dequantize_linear}
@@ -86,10 +89,10 @@ LINEAR_FOREIGN_RULES = {("", "QuantizeLinear"): _quantize_linear, ("", "Dequanti
 # stated scale and zero point, the others keep the accumulator.
 
 PRODUCTS = {
-    "QLinearConv": ("Conv", conv_rule("conv2d")),
-    "ConvInteger": ("Conv", conv_rule("conv2d")),
-    "QLinearMatMul": ("MatMul", matmul_rule("matmul")),
-    "MatMulInteger": ("MatMul", matmul_rule("matmul")),
+    "QLinearConv": ("Conv", conv_rule(CONV2D.name)),
+    "ConvInteger": ("Conv", conv_rule(CONV2D.name)),
+    "QLinearMatMul": ("MatMul", matmul_rule(MATMUL.name)),
+    "MatMulInteger": ("MatMul", matmul_rule(MATMUL.name)),
 }
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from mfsim.errors import FormatError
 from mfsim.ops.op import Attribute, Inference, Op, no_operations, result
+from mfsim.ops.traits import Trait
 
 LIMIT = 2**63
 """Numerators and denominators are attributes of 64 bits."""
@@ -74,6 +75,7 @@ OP = Op(
         Attribute("axis", "int", "channel axis of the gain, or -1", -1),
     ),
     inputs=("x",),
+    traits=frozenset({Trait.VIEW}),
     primitives=frozenset(),
     infer=infer,
     reference=reference,

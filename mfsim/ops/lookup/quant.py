@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -11,6 +12,7 @@ from mfsim.errors import RecipeError
 from mfsim.ir.formats import Format
 from mfsim.nn import functional
 from mfsim.ops.function_table import MAX_ENTRIES, function_table
+from mfsim.ops.lookup.table import OP as TABLE
 from mfsim.quant.nonlinear_base import QuantNonlinear
 from mfsim.quant.quantizers import ActivationQuant
 
@@ -48,6 +50,8 @@ class QuantTable(QuantNonlinear):
     first : int64 buffer
         Code of the input that meets the first entry.
     """
+
+    exported_as: ClassVar[tuple[str, ...]] = TABLE.onnx.op_types
 
     table: torch.Tensor
     first: torch.Tensor
@@ -94,6 +98,8 @@ class QuantEmbedding(nn.Module):
     ----------
     weight : parameter, shape [rows, width]
     """
+
+    exported_as: ClassVar[tuple[str, ...]] = ("Gather",)
 
     def __init__(self, layer: nn.Embedding, bits: int) -> None:
         super().__init__()

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import onnx
 import pytest
-from mfsim.export.exporter import quantized_model
 
 from mfsim.analysis.count import count
 from mfsim.compiler import compile_model
 from mfsim.errors import FormatError, MfsimError, RangeError, ShapeError
+from mfsim.export.exporter import quantized_model
 from mfsim.ir.formats import Format, Scale
 from mfsim.nn import DCT
 from mfsim.nn.attention import PRESETS
