@@ -9,6 +9,8 @@ they were.
 
 from __future__ import annotations
 
+import sys
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -128,7 +130,7 @@ def vit(
     return VisionTransformer(input_shape, classes, side, width, depth, heads)
 
 
-def main() -> None:
+def main(epochs: int = 4) -> None:
     """Convert a small transformer, print the report, and train the result for a moment."""
     torch.manual_seed(0)
     digits = load("digits")
@@ -137,10 +139,10 @@ def main() -> None:
         network, mfsim.Rules.from_toml(RULES), example=torch.from_numpy(digits.validation.first(2).images)
     )
     print(conversion.text())
-    history = fit(conversion.model, digits.train, digits.validation, epochs=4, learning_rate=0.01)
+    history = fit(conversion.model, digits.train, digits.validation, epochs=epochs, learning_rate=0.01)
     print("\nloss of each epoch:", [round(epoch.loss, 3) for epoch in history.epochs])
     print(f"{accuracy(conversion.model, digits.test):.2%} of the test images are classified correctly")
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -31,10 +31,11 @@ def network() -> nn.Module:
     )
 
 
-def main(folder: pathlib.Path) -> None:
+def main(folder: pathlib.Path, epochs: int = 8) -> None:
     """Run every step in `folder` and print what came out."""
     recipe = Recipe.from_dict({"weight": 8, "activation": 8})
-    result = run_network(folder, "own_model:network", "digits", Settings(epochs=8, quantized_epochs=2), recipe=recipe)
+    settings = Settings(epochs=epochs, quantized_epochs=2)
+    result = run_network(folder, "own_model:network", "digits", settings, recipe=recipe)
     print("accuracy:", result.accuracy)
     print("operations of one sample:", result.counts.by_primitive())
     for pair in result.parity:
@@ -46,4 +47,4 @@ def main(folder: pathlib.Path) -> None:
 if __name__ == "__main__":
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
     with tempfile.TemporaryDirectory() as name:
-        main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else name))
+        main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else name), *map(int, sys.argv[2:]))

@@ -24,12 +24,14 @@ from mfsim.export.check_report import CheckReport, CodeParity, FloatParity, Laye
 from mfsim.export.layers import layer_values, with_outputs
 from mfsim.export.near_zero_signs import sign_ties
 from mfsim.export.runtime import run, session
+from mfsim.keywords import check_keywords
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.observer import as_outputs, as_tensors
 
 Source = str | os.PathLike[str] | onnx.ModelProto
 
 
+@check_keywords
 def check(
     float_model: nn.Module,
     quantized: QuantizedNetwork,
@@ -83,6 +85,31 @@ def check(
         code_parities.append(_code_parity(model, quantized, inputs, expected_codes, optimise, batch_size))
     outputs, layers = _errors(floats, model, inputs, batch_size, report)
     result = CheckReport(count, limits, tuple(float_parities), tuple(code_parities), outputs, layers)
+    return replace(result, reasons=reasons(result))
+
+
+def check_codes(
+    quantized: QuantizedNetwork,
+    model_source: Source,
+    images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...],
+    *,
+    limits: Limits | None = None,
+    batch_size: int = 128,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> CheckReport:
+    """Compare a quantized file with its torch model alone, sample by sample; parameters and errors as of `check`."""
+    inputs = as_tensors(images)
+    count = len(inputs[0])
+    if not count:
+        raise DataError("a check needs at least one sample")
+    report = progress or (lambda what, done, total: None)
+    model = read_model(model_source)
+    expected = _torch_outputs(quantized, inputs, batch_size)
+    parities = []
+    for number, optimise in enumerate((True, False)):
+        report("model.onnx", number * count, 2 * count)
+        parities.append(_code_parity(model, quantized, inputs, expected, optimise, batch_size))
+    result = CheckReport(count, limits or Limits(), (), tuple(parities), (), ())
     return replace(result, reasons=reasons(result))
 
 

@@ -11,9 +11,11 @@ from mfsim.analysis.error import ErrorFigures
 from mfsim.analysis.listing import Listing
 from mfsim.analysis.tabular import Tabular
 from mfsim.display import counted
+from mfsim.keywords import check_constructor
 from mfsim.ops.traits import Trait
 
 
+@check_constructor
 @dataclass(frozen=True)
 class Limits:
     """Bounds that make a check pass.
@@ -81,6 +83,7 @@ class LayerErrors:
     figures: ErrorFigures
 
 
+@check_constructor
 @dataclass(frozen=True, repr=False)
 class CheckReport(Tabular):
     """All results of a check; `passed` says whether they keep the limits, `reasons` why not."""
@@ -118,6 +121,11 @@ class CheckReport(Tabular):
                 (*floats, *codes),
             ),
         ]
+
+    def overview(self) -> Listing:
+        """Return the errors against the float network, or how the files agree with their models where it was not asked for."""
+        errors, parity = self.listings()
+        return errors if errors.rows else parity
 
     def to_json(self) -> dict[str, object]:
         """Return the report as `json.dumps` takes it; an infinite difference is null."""

@@ -15,6 +15,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
+from onnx import numpy_helper
+
+from mfsim.compiler import compile_model
+from mfsim.compiler.frontend.reader import read_model
+from mfsim.errors import ModelError, RecipeError
 from mfsim.export.exactness import check_program
 from mfsim.export.graph_variants import GraphVariant, variant_of
 from mfsim.export.words import (
@@ -28,12 +33,8 @@ from mfsim.export.words import (
     set_calibration,
     take_out,
 )
-from onnx import numpy_helper
-
-from mfsim.compiler import compile_model
-from mfsim.compiler.frontend.reader import read_model
-from mfsim.errors import ModelError, RecipeError
 from mfsim.ir.program import Program
+from mfsim.keywords import check_constructor, check_keywords
 from mfsim.ops.model_bodies import set_bodies
 from mfsim.quant.calibration import Calibration
 from mfsim.quant.choose_qparams import choose_qparams, sweep_keys
@@ -49,13 +50,14 @@ TABLES = 4
 """For how many words of each nonlinear layer tables and other derived constants are kept, the latest ones."""
 
 
+@check_keywords
 def open_model(source: str | os.PathLike[str] | onnx.ModelProto) -> EditableModel:
     """Return an exported model.onnx, opened for changes of words and scales.
 
     Raises
     ------
     ModelError
-        If the file is missing or damaged, or holds no calibration: a file of others, or an old one.
+        If the file is missing or damaged, or holds no calibration: a third-party file, or an old one.
     """
     model = read_model(source)
     properties = {entry.key: entry.value for entry in model.metadata_props}
@@ -65,6 +67,7 @@ def open_model(source: str | os.PathLike[str] | onnx.ModelProto) -> EditableMode
     return EditableModel(model, Calibration.from_text(properties[CALIBRATION]), json.loads(properties[QUANTIZERS]))
 
 
+@check_constructor
 class EditableModel:
     """A quantized model whose formats can be set; made by `open_model`.
 

@@ -14,6 +14,7 @@ from mfsim import ops
 from mfsim.compiler import compile_model
 from mfsim.errors import ExportError
 from mfsim.ir.program import Node, Program
+from mfsim.keywords import check_keywords
 from mfsim.ops.grid.requantize import OP as REQUANTIZE
 from mfsim.ops.traits import Trait
 
@@ -31,6 +32,7 @@ def largest_sum(node: Node, program: Program) -> int:
     return max(bounds)
 
 
+@check_keywords
 def float32_exact(node: Node, program: Program) -> bool:
     """Whether the float body of `node` gives the integer result exactly in float32."""
     return largest_sum(node, program) <= EXACT

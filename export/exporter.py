@@ -11,12 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 import torch
-from mfsim.export.cleanup import clean_up
-from mfsim.export.exactness import check_exact
-from mfsim.export.naming import LAYER_KEY, set_names
-from mfsim.export.trace import trace
-from mfsim.export.verify_export import check_numbers, check_quantized
-from mfsim.export.words import in_order, set_calibration
+from brevitas.proxy.quant_proxy import QuantProxyFromInjector
 from onnx import helper
 from torch import nn
 
@@ -24,7 +19,14 @@ from mfsim import __version__
 from mfsim.compiler.frontend.graph import CONSTANT_KEY
 from mfsim.compiler.lower.kv_cache import PREFIX
 from mfsim.errors import ExportError
+from mfsim.export.cleanup import clean_up
+from mfsim.export.exactness import check_exact
+from mfsim.export.naming import LAYER_KEY, set_names
+from mfsim.export.trace import trace
+from mfsim.export.verify_export import check_numbers, check_quantized
+from mfsim.export.words import in_order, set_calibration
 from mfsim.ir.program import CACHE, POSITION
+from mfsim.keywords import check_keywords
 from mfsim.ops.model_bodies import set_bodies
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.decoding import DecoderStep
@@ -36,6 +38,7 @@ ROUNDING_MODES = {"ROUND", "FLOOR", "CEIL", "ROUND_TO_ZERO"}
 """What Brevitas' `rounding_mode` may say, in the words of QONNX."""
 
 
+@check_keywords
 def float_model(model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ...]) -> onnx.ModelProto:
     """Return a float network as an ONNX model; see `export_float`."""
     check_finite(model)
@@ -46,6 +49,7 @@ def float_model(model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ..
     return _finish(proto, "float", {})
 
 
+@check_keywords
 def quantized_model(
     model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ...], *, allow_inexact: bool = False
 ) -> onnx.ModelProto:
@@ -67,6 +71,12 @@ def quantized_model(
     return proto
 
 
+def is_quantized(model: nn.Module) -> bool:
+    """Whether `model` is a `QuantizedNetwork`, or has quantizers of Brevitas."""
+    return isinstance(model, QuantizedNetwork) or any(isinstance(m, QuantProxyFromInjector) for m in model.modules())
+
+
+@check_keywords
 def export_float(
     model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ...], path: str | os.PathLike[str]
 ) -> onnx.ModelProto:
@@ -93,6 +103,7 @@ def export_float(
     return proto
 
 
+@check_keywords
 def export_quantized(
     model: nn.Module,
     example: torch.Tensor | tuple[torch.Tensor, ...],

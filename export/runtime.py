@@ -11,8 +11,10 @@ import onnxruntime
 
 from mfsim.compiler.frontend.reader import read_model
 from mfsim.errors import ModelError, ShapeError
+from mfsim.keywords import check_keywords
 
 
+@check_keywords
 def session(
     source: str | os.PathLike[str] | onnx.ModelProto, optimise: bool = True, *, threads: int = 1
 ) -> onnxruntime.InferenceSession:
@@ -44,6 +46,7 @@ def session(
         raise ModelError(f"ONNX Runtime refuses the model: {str(error).splitlines()[0]}") from error
 
 
+@check_keywords
 def run(
     session: onnxruntime.InferenceSession, inputs: np.ndarray | Mapping[str, np.ndarray], *, batch_size: int = 256
 ) -> dict[str, np.ndarray]:

@@ -12,10 +12,13 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "mfsim.analysis": ("count", "energy", "memory", "strict_multiplication_free", "widths"),
+    "mfsim.api.networks": ("check", "export", "quantize", "train"),
+    "mfsim.api.runs": ("report", "sweep"),
     "mfsim.ir.builder": ("ProgramBuilder",),
     "mfsim.cim": ("CimArray", "map_program"),
     "mfsim.compiler": ("compile_model",),
     "mfsim.conversion": ("Conversion", "Rules", "convert"),
+    "mfsim.data": ("Dataset", "Split"),
     "mfsim.errors": (
         "ArrayError",
         "ConversionError",
@@ -24,6 +27,7 @@ _PUBLIC = {
         "ExportError",
         "FailedPointsError",
         "FormatError",
+        "KeywordError",
         "MfsimError",
         "MissingLibraryError",
         "ModelError",
@@ -37,9 +41,11 @@ _PUBLIC = {
     "mfsim.ir.formats": ("Format", "Overflow", "Range", "Rounding", "Scale"),
     "mfsim.ir.program": ("Node", "Program", "Tensor"),
     "mfsim.parity.realisations": ("compare_realisations",),
+    "mfsim.quant.recipe": ("Recipe",),
     "mfsim.report": ("write_report",),
     "mfsim.serialize.read": ("load", "read_integer"),
     "mfsim.run_folder": ("RunFolder", "load_program"),
+    "mfsim.simulate.api": ("Simulation", "Simulator", "simulate"),
     "mfsim.workflow.settings": ("Settings",),
     "mfsim.workflow.steps": ("run_network",),
 }

@@ -27,6 +27,10 @@ class RangeError(MfsimError, ValueError):
     """A proved range does not fit the word it has to fit, or does not fit 63 bits."""
 
 
+class WordOverflowError(MfsimError, OverflowError):
+    """A value does not fit the word that was proved for it."""
+
+
 class ShapeError(MfsimError, ValueError):
     """A shape does not suit the operation."""
 
@@ -73,6 +77,10 @@ class ArrayError(MfsimError, ValueError):
 
 class CountError(MfsimError, ValueError):
     """Something in a program cannot be counted, or a counted limit is passed."""
+
+
+class KeywordError(MfsimError, TypeError):
+    """A function or a constructor was given a keyword that it does not have."""
 
 
 class ToolError(MfsimError, RuntimeError):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from mfsim.analysis.listing import write_text
 from mfsim.errors import MfsimError, ModelError
+from mfsim.keywords import check_constructor, check_keywords
 
 if TYPE_CHECKING:
     from mfsim.ir.program import Program
@@ -50,6 +51,7 @@ ORIGIN: dict[str, type] = {
 """What every run.json says, and in which type; later steps need it."""
 
 
+@check_constructor
 class RunFolder:
     """The files of one network in the folder `path`.
 
@@ -179,6 +181,7 @@ def write_json(path: str | os.PathLike[str], content: Mapping[str, object]) -> p
     return write_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
+@check_keywords
 def load_program(target: str | os.PathLike[str]) -> Program:
     """Return the integer program of a run folder, of a quantized model.onnx, or of an integer.onnx.
 

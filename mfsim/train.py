@@ -24,6 +24,7 @@ from torch.nn import functional as F
 
 from mfsim.data.dataset import Split
 from mfsim.errors import ModelError, ShapeError
+from mfsim.keywords import check_keywords
 from mfsim.nn import ShiftBatchNorm1d
 
 WARMUP = 0.2
@@ -57,6 +58,7 @@ def _tensors(split: Split) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.from_numpy(split.images), torch.from_numpy(split.labels)
 
 
+@check_keywords
 @torch.no_grad()
 def logits(model: torch.nn.Module, images: torch.Tensor | np.ndarray, batch_size: int = 256) -> torch.Tensor:
     """Return the outputs [N, classes] of `model` in eval mode for images [N, C, H, W]; its mode is restored."""
@@ -82,6 +84,7 @@ def _evaluate(model: torch.nn.Module, split: Split, label_smoothing: float = 0.0
     return loss, (outputs.argmax(1) == labels).double().mean().item()
 
 
+@check_keywords
 def accuracy(model: torch.nn.Module, split: Split) -> float:
     """Return the fraction of images that `model`, in eval mode, classifies as labelled."""
     return _evaluate(model, split)[1]
@@ -146,6 +149,7 @@ def learning_rate_at(step: int, steps: int, warmup: float = WARMUP) -> float:
     return (1 + math.cos(math.pi * (step - rise) / max(1, steps - rise))) / 2
 
 
+@check_keywords
 def fit(
     model: torch.nn.Module,
     train: Split,

@@ -16,13 +16,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TREE = ROOT / "build" / "tree"
 
 
-def main() -> None:
-    """Make `build/tree` anew."""
+def assemble(tree: pathlib.Path) -> None:
+    """Make the folder `tree` anew."""
     with open(ROOT / "pyproject.toml", "rb") as file:
         places = tomllib.load(file)["tool"]["setuptools"]["package-dir"]
-    shutil.rmtree(TREE, ignore_errors=True)
+    shutil.rmtree(tree, ignore_errors=True)
     for package, folder in sorted(places.items()):
-        target = TREE.joinpath(*package.split("."))
+        target = tree.joinpath(*package.split("."))
         if "." in package:
             link(ROOT / folder, target)
             continue
@@ -30,7 +30,7 @@ def main() -> None:
         for path in sorted((ROOT / folder).iterdir()):
             if path.name != "__pycache__":
                 link(path, target / path.name)
-    link(ROOT / "examples", TREE / "examples")
+    link(ROOT / "examples", tree / "examples")
 
 
 def link(source: pathlib.Path, target: pathlib.Path) -> None:
@@ -39,4 +39,4 @@ def link(source: pathlib.Path, target: pathlib.Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    assemble(TREE)

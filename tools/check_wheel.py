@@ -21,6 +21,10 @@ for name in sys.argv[1:]:
     path = pathlib.Path(importlib.import_module(name).__file__)
     if pathlib.Path(sys.prefix) not in path.parents:
         sys.exit(f"{name} comes from {path}, not from the wheel")
+import mfsim
+for name in ("py.typed", "__init__.pyi"):
+    if not pathlib.Path(mfsim.__file__).with_name(name).is_file():
+        sys.exit(f"the wheel lacks {name}")
 """
 
 

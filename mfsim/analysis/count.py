@@ -21,7 +21,8 @@ from mfsim.analysis.tabular import Tabular
 from mfsim.display import counted
 from mfsim.errors import CountError, did_you_mean
 from mfsim.ir.program import Node, Program
-from mfsim.ops.op import MULTIPLIED_BY, Row
+from mfsim.keywords import check_keywords
+from mfsim.ops.op import MULTIPLIED_BY, TAPS, Row
 from mfsim.ops.traits import Trait
 
 PRIMITIVES = ("addsub", "neg", "abs", "sign", "cmp", "select", "shift", "or", "lut", "mul", "div", "sqrt")
@@ -59,6 +60,7 @@ class CountReport(Tabular):
     uncounted : nodes that could not be counted; empty unless they were allowed.
     layers : every layer of the program in order, those without operations too.
     nodes : (layer, node, op) of every node in order.
+    taps : "executed" or "valid", see `count`.
     """
 
     rule: str
@@ -67,6 +69,7 @@ class CountReport(Tabular):
     uncounted: tuple[Uncounted, ...]
     layers: tuple[str, ...]
     nodes: tuple[tuple[str, str, str], ...]
+    taps: str = "executed"
 
     @property
     def online(self) -> list[Row]:
@@ -192,9 +195,10 @@ class CountReport(Tabular):
         ]
 
     def to_json(self) -> dict[str, object]:
-        """Return the whole report as `json.dumps` takes it: rule, total, and each listing as records."""
+        """Return the whole report as `json.dumps` takes it: rule, taps, total, and each listing as records."""
         return {
             "rule": self.rule,
+            "taps": self.taps,
             "per": "sample",
             "total": self.total,
             **{listing.name: listing.records() for listing in self.listings()},
@@ -219,7 +223,8 @@ def _sums(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, int]:
     return sums
 
 
-def count(program: Program, rule: str = "full", allow_uncounted: bool = False) -> CountReport:
+@check_keywords
+def count(program: Program, rule: str = "full", allow_uncounted: bool = False, taps: str = "executed") -> CountReport:
     """Return the operations of one sample of `program`; nothing that cannot be counted counts as 0.
 
     Parameters
@@ -231,13 +236,16 @@ def count(program: Program, rule: str = "full", allow_uncounted: bool = False) -
         the same over its windows), with constant weights and with two activations; biases, scalings,
         norms, GELU, softmax and tanh, divisions and the MF operator count nothing.
     allow_uncounted : list the nodes that cannot be counted in `uncounted` instead of raising.
+    taps : "executed" counts every tap of a convolution's or a pool's window, those in the padding too, as
+        the plain kernels execute them. "valid" counts windows as if they held only their taps inside the image.
 
     Raises
     ------
     CountError
-        If `rule` is unknown, or if a node cannot be counted and that is not allowed. It names the node.
+        If `rule` or `taps` is unknown, or if a node cannot be counted and that is not allowed. It names the node.
     """
     check_rule(rule)
+    check_taps(taps)
     rows: list[Row] = []
     uncounted: list[Uncounted] = []
     for node in program.nodes:
@@ -245,14 +253,14 @@ def count(program: Program, rule: str = "full", allow_uncounted: bool = False) -
         if reason:
             uncounted.append(Uncounted(node.layer, node.name, node.op, reason))
         else:
-            rows += ops.get(node.op).count(node, program.inputs_of(node), program.outputs_of(node))
+            rows += ops.get(node.op).rows(node, program.inputs_of(node), program.outputs_of(node), taps)
     if not allow_uncounted:
         check_counted(uncounted)
     tables = tables_of(program, rows)
     if rule == "paper":
         rows = paper_rows(rows)
     nodes = tuple((node.layer, node.name, node.op) for node in program.nodes)
-    return CountReport(rule, tuple(rows), tables, tuple(uncounted), tuple(program.layers()), nodes)
+    return CountReport(rule, tuple(rows), tables, tuple(uncounted), tuple(program.layers()), nodes, taps)
 
 
 def paper_rows(rows: Iterable[Row]) -> list[Row]:
@@ -273,6 +281,12 @@ def check_rule(rule: str) -> None:
         raise CountError(f"`rule` must be one of {', '.join(RULES)}, not {rule!r}{did_you_mean(str(rule), RULES)}")
 
 
+def check_taps(taps: str) -> None:
+    """Raise `CountError` unless `taps` is one of `TAPS`."""
+    if taps not in TAPS:
+        raise CountError(f"`taps` must be one of {', '.join(TAPS)}, not {taps!r}{did_you_mean(str(taps), TAPS)}")
+
+
 def check_counted(uncounted: Sequence[Uncounted]) -> None:
     """Raise `CountError`, naming the first node, if there are nodes that could not be counted."""
     if uncounted:
@@ -281,12 +295,15 @@ def check_counted(uncounted: Sequence[Uncounted]) -> None:
         raise CountError(f"node `{first.node}` of layer `{first.layer}` cannot be counted{more}: {first.reason}")
 
 
+@check_keywords
 def strict_multiplication_free(subject: Program | CountReport, max_table: int = 2**12) -> CountReport:
     """Return the count of a multiplication-free program; anything else is an error.
 
     Multiplication-free means: every node is counted, no mul, div or sqrt is executed between input codes
     and output codes, and every lookup table is listed, shared by all channels, has at most `max_table`
-    entries, and is no exact product by a constant (`mfsim.analysis.lookup.hidden_factor`).
+    entries, and is no rounded product by a constant (`mfsim.analysis.lookup.hidden_gain`).
+    This is about the program. Stock ONNX Runtime does multiply when it runs the bodies in `model.onnx` and
+    `integer.onnx`.
 
     Raises
     ------
@@ -297,6 +314,10 @@ def strict_multiplication_free(subject: Program | CountReport, max_table: int = 
     if report.rule != "full":
         raise CountError(
             f"only a count by the rule full shows that nothing multiplies, not one by the rule {report.rule}"
+        )
+    if report.taps != "executed":
+        raise CountError(
+            f"only a count of the taps executed shows that nothing multiplies, not one of the taps {report.taps}"
         )
     check_counted(report.uncounted)
     if report.multiplications():
@@ -313,9 +334,9 @@ def strict_multiplication_free(subject: Program | CountReport, max_table: int = 
     for table in report.tables:
         if not table.shared:
             raise CountError(f"table `{table.name}` of node `{table.nodes[0]}` must be shared by all channels")
-        if table.factor:
+        if table.gain:
             raise CountError(
-                f"table `{table.name}` of node `{table.nodes[0]}` multiplies by {table.factor}; "
+                f"table `{table.name}` of node `{table.product_at}` multiplies by {table.gain}, within half a step; "
                 "a table must be a nonlinear function"
             )
         if table.entries > max_table:

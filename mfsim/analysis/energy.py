@@ -27,6 +27,7 @@ from mfsim.analysis.count import CountReport
 from mfsim.analysis.listing import Listing, write_listings
 from mfsim.analysis.tabular import Tabular
 from mfsim.errors import CountError
+from mfsim.keywords import check_constructor, check_keywords
 
 BASES = ("table", "interpolated", "given", "fit", "estimate")
 """What a figure can rest on; see the module header."""
@@ -59,6 +60,7 @@ class Cost:
     basis: str
 
 
+@check_constructor
 @dataclass(frozen=True)
 class Technology:
     """Energies in pJ: `additions` and `multiplications` for operands of the given widths in bits.
@@ -241,6 +243,7 @@ def by_basis(rows: Sequence[Spent]) -> tuple[tuple[str, float, float], ...]:
     return tuple((basis, sum(row.pj for row in rows if row.basis == basis), share(rows, basis)) for basis in BASES)
 
 
+@check_keywords
 def energy(counts: CountReport, technology: Technology | None = None) -> EnergyReport:
     """Return the energy of one sample from its counted operations; multiplications are among them.
 

@@ -20,6 +20,7 @@ from mfsim.analysis.listing import Cell, Listing, write_listings
 from mfsim.analysis.lookup import table_inputs
 from mfsim.analysis.tabular import Tabular
 from mfsim.ir.program import Program
+from mfsim.keywords import check_keywords
 from mfsim.ops.traits import Trait
 
 KINDS = ("weight", "table", "activation", "cache")
@@ -42,7 +43,7 @@ class CacheSize:
     @property
     def bytes_per_token(self) -> int:
         """Bytes of a token, packed on its own."""
-        return packed_bytes(self.bits_per_token)
+        return _packed_bytes(self.bits_per_token)
 
 
 @dataclass(frozen=True)
@@ -163,11 +164,12 @@ class MemoryReport(Tabular):
         ]
 
 
-def packed_bytes(bits: int) -> int:
+def _packed_bytes(bits: int) -> int:
     """Return ceil(bits / 8)."""
     return -(-bits // 8)
 
 
+@check_keywords
 def memory(program: Program) -> MemoryReport:
     """Return the memory that `program` needs for one sample; see the module header for the rules."""
     tables = {tensor.name for node in program.nodes for tensor, _ in table_inputs(program, node)}
@@ -204,7 +206,7 @@ def _cache(program: Program) -> CacheSize | None:
 def _stored(program: Program, name: str, layer: str, kind: str) -> Stored:
     tensor = program.tensors[name]
     codes, bits = tensor.sample_size, tensor.format.bits
-    return Stored(layer, name, kind, codes, bits, codes * bits, packed_bytes(codes * bits))
+    return Stored(layer, name, kind, codes, bits, codes * bits, _packed_bytes(codes * bits))
 
 
 def _schedule(program: Program, buffer: dict[str, str]) -> tuple[tuple[str, str, str, int, int, tuple[str, ...]], ...]:
@@ -218,7 +220,7 @@ def _schedule(program: Program, buffer: dict[str, str]) -> tuple[tuple[str, str,
     for step, node in enumerate(program.nodes):
         live = tuple(name for name in first if first[name] <= step <= last.get(name, -1))
         bits = [program.tensors[name].sample_size * program.tensors[name].format.bits for name in live]
-        steps.append((node.name, node.layer, node.op, sum(bits), sum(packed_bytes(b) for b in bits), live))
+        steps.append((node.name, node.layer, node.op, sum(bits), sum(_packed_bytes(b) for b in bits), live))
     return tuple(steps)
 
 

@@ -18,6 +18,7 @@ from mfsim.display import counted
 from mfsim.errors import RangeError
 from mfsim.ir.formats import Format
 from mfsim.ir.program import Node, Program, Tensor
+from mfsim.keywords import check_keywords
 
 if TYPE_CHECKING:  # the simulator starts Numba, which a count or a report does not need
     from mfsim.simulate import Simulation
@@ -119,6 +120,7 @@ def bits_of(lo: int, hi: int, signed: bool) -> int:
     return max(1, hi.bit_length())
 
 
+@check_keywords
 def widths(program: Program, simulation: Simulation | None = None) -> WidthReport:
     """Return word, proved and observed range of each tensor and inner word of `program`.
 

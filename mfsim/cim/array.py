@@ -29,6 +29,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from mfsim.errors import ArrayError, did_you_mean
+from mfsim.keywords import check_constructor, check_keywords
 
 IDEAL = "ideal"
 
@@ -44,6 +45,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
 }
 
 
+@check_constructor
 @dataclass(frozen=True)
 class CimArray:
     """One array; the fields are those of the module header, `converter_bits` None for an ideal converter.
@@ -206,6 +208,7 @@ ARRAYS: Mapping[str, CimArray] = {
 """The arrays that are shipped, by name."""
 
 
+@check_keywords
 def load_array(name: str) -> CimArray:
     """Return a shipped array, or the one that a TOML file describes."""
     if name in ARRAYS:

@@ -24,6 +24,7 @@ from mfsim.cim.parts import Outside, Part
 from mfsim.display import counted
 from mfsim.ir.program import Node, Program
 from mfsim.ir.stages import stages
+from mfsim.keywords import check_keywords
 from mfsim.ops.traits import Trait
 
 
@@ -192,6 +193,7 @@ def _table(name: str, kind: type, rows: Sequence[object]) -> Listing:
     return Listing(name, tuple(f.name for f in fields(kind)), tuple(astuple(row) for row in rows))  # type: ignore[call-overload]
 
 
+@check_keywords
 def map_program(program: Program, array: CimArray, technology: Technology | None = None) -> CimReport:
     """Return what `program` costs on arrays of one kind; every other node is named as digital.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Subject = Annotated[
     str,
     typer.Argument(
-        help="A run folder, a quantized model.onnx, an integer.onnx; or a float model, with --input: its name or package.module:callable."
+        help="A run folder, a quantized model.onnx or an integer.onnx; with --input a float model, by name or as package.module:callable."
     ),
 ]
 Inputs = Annotated[
@@ -24,11 +24,34 @@ Inputs = Annotated[
     typer.Option(
         "--input",
         metavar="SHAPE",
-        help="An input of a float model, such as 3x32x32, or 128:int for tokens; repeated for several.",
+        help="Shape of an input of a float model, such as 3x32x32, or 128:int for tokens; repeatable.",
     ),
 ]
-Classes = Annotated[int, typer.Option(min=2, help="Classes that a float model is made for.")]
-Rule = Annotated[Literal["full", "paper"], typer.Option(help="Count everything, or multiplications as papers do.")]
+Classes = Annotated[int, typer.Option(min=2, help="Number of classes of a float model.")]
+Rule = Annotated[
+    Literal["full", "paper"], typer.Option(help="full counts everything, paper the multiplications that papers count.")
+]
+
+
+def _taps(value: str) -> str:
+    from mfsim.analysis.count import check_taps
+    from mfsim.errors import CountError
+
+    try:
+        check_taps(value)
+    except CountError as error:
+        raise typer.BadParameter(str(error)) from error
+    return value
+
+
+Taps = Annotated[
+    str,
+    typer.Option(
+        metavar="[executed|valid]",
+        callback=_taps,
+        help="executed counts all taps of windows, valid only those inside the image.",
+    ),
+]
 Strict = Annotated[
     bool,
     typer.Option("--strict-multiplication-free", help="Fail if anything between input and output codes multiplies."),
@@ -42,6 +65,7 @@ def command(
     option: ModelOptions = None,
     classes: Classes = 10,
     rule: Rule = "full",
+    taps: Taps = "executed",
     strict: Strict = False,
     allow_uncounted: Allow = False,
     json: Json = False,
@@ -55,17 +79,19 @@ def command(
         raise typer.BadParameter("`--strict-multiplication-free` proves it of integers; quantize the float model first")
     with session(json, debug) as out:
         if inputs:
-            _count_module(out, target, inputs, options, classes, rule, allow_uncounted)
+            _count_module(out, target, inputs, options, classes, rule, allow_uncounted, taps)
         else:
-            _count_program(out, pathlib.Path(target), rule, strict, allow_uncounted)
+            _count_program(out, pathlib.Path(target), rule, strict, allow_uncounted, taps)
 
 
-def _count_program(out: Session, target: pathlib.Path, rule: str, strict: bool, allow_uncounted: bool) -> None:
+def _count_program(
+    out: Session, target: pathlib.Path, rule: str, strict: bool, allow_uncounted: bool, taps: str
+) -> None:
     from mfsim.analysis import count, memory, strict_multiplication_free
     from mfsim.run_folder import RunFolder, load_program
 
     program = load_program(target)
-    report = count(program, rule, allow_uncounted)
+    report = count(program, rule, allow_uncounted, taps)
     if target.is_dir():
         RunFolder.open(target).write("count.json", report.to_json())
     needed = memory(program)
@@ -77,7 +103,7 @@ def _count_program(out: Session, target: pathlib.Path, rule: str, strict: bool, 
             f"{needed.total_bytes('cache'):,} for {needed.cache.rows:,} tokens"
         )
     if strict:
-        strict_multiplication_free(report if rule == "full" else program)
+        strict_multiplication_free(report if (rule, taps) == ("full", "executed") else program)
         out.result(multiplication_free=True)
         out.say("multiplication-free: no mul, div or sqrt between input and output codes", "green")
 
@@ -90,6 +116,7 @@ def _count_module(
     classes: int,
     rule: str,
     allow_uncounted: bool,
+    taps: str,
 ) -> None:
     from mfsim.nn import models
     from mfsim.op_counter import Input, count_module
@@ -97,7 +124,9 @@ def _count_module(
     examples = [Input.parse(text) for text in inputs]
     images = [example.shape for example in examples if len(example.shape) == 3]
     shape = images[0] if images else (1, 1, 1)
-    found = count_module(lambda: models.create(target, shape, classes, **options), examples, rule, allow_uncounted)
+    found = count_module(
+        lambda: models.create(target, shape, classes, **options), examples, rule, allow_uncounted, taps
+    )
     out.result(**found.report.to_json(), parameters=found.parameters)
     _show(out, found.report)
     out.say(f"{found.parameters:,} parameters")

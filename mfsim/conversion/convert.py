@@ -13,6 +13,7 @@ from mfsim.conversion.layers import ABOUT, NAMES, Made, described, make
 from mfsim.conversion.report import Change, Conversion, Left
 from mfsim.conversion.rules import Rule, Rules, with_parents
 from mfsim.errors import ConversionError, MfsimError, ModelError, UnsupportedOpError
+from mfsim.keywords import check_keywords
 from mfsim.nn import ShiftBatchNorm1d, ShiftBatchNorm2d
 from mfsim.quant.fold import replace_module
 
@@ -20,6 +21,7 @@ READERS = (nn.MultiheadAttention, nn.TransformerEncoderLayer)
 """Modules of torch that read the weights of layers inside them without calling the layers."""
 
 
+@check_keywords
 def convert(
     model: nn.Module,
     rules: Rules | Sequence[Mapping[str, Any]],

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mfsim.errors import ConversionError, did_you_mean
+from mfsim.keywords import check_constructor
 
 MF_OPTIONS: dict[str, type] = {"form": str, "sign_zero": int, "grid": str}
 WHT_OPTIONS: dict[str, type] = {
@@ -47,6 +48,7 @@ OPTIONS: dict[str, dict[str, type]] = {
 """What a rule may say besides `match` and `to`, and in which type; as in the new layer's class."""
 
 
+@check_constructor
 @dataclass(frozen=True)
 class Rule:
     """Layers that `match` become `to`.
@@ -91,6 +93,7 @@ class Rule:
         return {"match": self.match, "to": self.to, **self.options}
 
 
+@check_constructor
 @dataclass(frozen=True)
 class Rules:
     """All rules, in order.

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 
 from mfsim.data.cifar import is_cifar, load_cifar10
-from mfsim.data.dataset import Dataset, Split
+from mfsim.data.dataset import Dataset, Split, from_split
 from mfsim.data.digits import load_digits
 from mfsim.data.idx import is_idx_folder, load_fashion_mnist, load_idx_folder
 from mfsim.data.npz import load_npz
 from mfsim.data.pictures import folders_in, load_pictures, sized
 from mfsim.errors import DataError, did_you_mean
+from mfsim.keywords import check_keywords
 
-__all__ = ["DATASETS", "Dataset", "Split", "load"]
+__all__ = ["DATASETS", "Dataset", "Split", "as_labelled", "load"]
 
 DATASETS = {"digits": load_digits, "fashion-mnist": load_fashion_mnist}
 """Data sets with a name."""
 KINDS = "a folder of pictures, CIFAR-10 batches or IDX files, an .npz file or CIFAR-10's archive"
 
 
-def load(spec: str | pathlib.Path) -> Dataset:
+@check_keywords
+def load(spec: str | os.PathLike[str]) -> Dataset:
     """Return the data set that `spec` means.
 
     Parameters
@@ -51,3 +54,26 @@ def load(spec: str | pathlib.Path) -> Dataset:
     raise DataError(
         f"`data` must be {', '.join(DATASETS)}, {KINDS}, not {str(spec)!r}{did_you_mean(str(spec), DATASETS)}"
     )
+
+
+def as_labelled(data: Dataset | Split | str | os.PathLike[str]) -> Dataset:
+    """Return labelled images in three splits: a data set as it is, what `load` gives, or a `Split` cut in two.
+
+    Parameters
+    ----------
+    data : Dataset, Split, str or path
+        Of a `Split`, a tenth of the images, each class in its proportion, becomes the validation split; its test
+        split is empty.
+
+    Raises
+    ------
+    DataError
+        If `data` is something else, is missing, damaged, or has labels that are no integers.
+    """
+    if isinstance(data, Dataset):
+        return data
+    if isinstance(data, Split):
+        return from_split(data)
+    if isinstance(data, (str, os.PathLike)):
+        return load(data)
+    raise DataError(f"`data` must be a data set, its name, or `Split(images, labels)`, not {type(data).__name__}")

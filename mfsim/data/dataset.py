@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfsim.errors import DataError
+from mfsim.keywords import check_constructor
 
 
+@check_constructor
 @dataclass(frozen=True, eq=False)
 class Split:
     """Images [N, C, H, W], float32 in [0, 1], and their labels [N], int64."""
@@ -28,6 +30,7 @@ class Split:
         return Split(self.images[:count], self.labels[:count])
 
 
+@check_constructor
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Three splits of labelled images.
@@ -132,3 +135,38 @@ def from_arrays(
     classes = int(max(split.max() for split in (labels, validated.labels, test.labels))) + 1
     channels, height, width = (int(n) for n in images.shape[1:])
     return Dataset(name, Split(images, labels), validated, test, classes, (channels, height, width))
+
+
+def from_split(split: Split) -> Dataset:
+    """Return labelled arrays as a data set whose validation split is a tenth of them, stratified, and whose test is empty.
+
+    Parameters
+    ----------
+    split : Split
+        Images [N, ...] of at least two samples, floating-point, of which nothing is asked but that they are finite, or
+        uint8, which is divided by 256. Labels [N], integers of at least 0.
+
+    Raises
+    ------
+    DataError
+        If images or labels are of another type or shape, or not finite.
+    """
+    images, labels = np.asarray(split.images), np.asarray(split.labels)
+    if images.ndim < 2 or len(images) < 2 or (images.dtype != np.uint8 and images.dtype.kind != "f"):
+        raise DataError(
+            f"`images` must be at least 2 samples [N, ...] of floats or uint8, not {images.dtype} {images.shape}"
+        )
+    if not np.isfinite(images).all():
+        raise DataError("`images` hold NaN or infinite values")
+    labels = as_labels(labels, len(images), "`labels`")
+    images = images.astype(np.float32) / (256 if images.dtype == np.uint8 else 1)
+    train, validation = stratified(labels, max(1, len(labels) // 10), seed=1)
+    shape = (*images.shape[1:],)
+    return Dataset(
+        "arrays",
+        Split(images[train], labels[train]),
+        Split(images[validation], labels[validation]),
+        Split(images[:0], labels[:0]),
+        int(labels.max()) + 1,
+        shape,  # a network of one's own may take something else than planes
+    )

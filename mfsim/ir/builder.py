@@ -11,9 +11,11 @@ from mfsim import ops
 from mfsim.errors import MfsimError, ModelError, did_you_mean
 from mfsim.ir.formats import Format, Scale
 from mfsim.ir.program import Node, Program, Tensor
+from mfsim.keywords import check_constructor
 from mfsim.ops.op import activation, constant
 
 
+@check_constructor
 class ProgramBuilder:
     """Collects tensors and nodes and returns a `Program`.
 

@@ -2,7 +2,7 @@
 
 All arithmetic here is in Python ints, so no width or range is ever rounded or wrapped.
 A *code* is a stored integer; its real value is `code * 2**exponent`, with the exponent of its scale
-(times a factor where a file of others has a scale that is no power of two).
+(times a factor where a third-party file has a scale that is no power of two).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from mfsim.errors import FormatError, RangeError, did_you_mean
+from mfsim.keywords import check_constructor
 
 MAX_BITS = 63
 """Widest word: every code of a signed or unsigned word of at most 63 bits fits int64."""
@@ -69,6 +70,7 @@ def _parse(kind: type[Rule], name: str | Rule, what: str) -> Rule:
     return kind(name)
 
 
+@check_constructor
 @dataclass(frozen=True, order=True)
 class Format:
     """A word of `bits` bits, two's complement when `signed`.
@@ -130,13 +132,14 @@ def _parts(step: Fraction | float) -> tuple[int, Fraction]:
     return exponent, exact / _power(exponent)
 
 
+@check_constructor
 @dataclass(frozen=True)
 class Scale:
     """The grid of a tensor: real value = code * factor * 2**exponent.
 
     One exponent, with `axis` None, serves the whole tensor; else `exponents` has one entry for each
     index of the non-negative `axis`. In the dialect every scale is a power of two and `factors` is
-    empty; files of others may have scales between: then `factors` has one rational number f, 1 <= f < 2,
+    empty; third-party files may have scales between: then `factors` has one rational number f, 1 <= f < 2,
     for each exponent. An op that works on powers of two only asks for `exponent` or `powers`, which
     refuse factors, so that no factor is ever lost in silence.
     """
@@ -247,6 +250,7 @@ class Scale:
         return f"{shown}2^{min(self.exponents)}..2^{max(self.exponents)} by axis {self.axis}"
 
 
+@check_constructor
 @dataclass(frozen=True)
 class Range:
     """Proved bounds lo <= code <= hi, for the whole tensor or for each index of `axis`."""

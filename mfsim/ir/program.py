@@ -21,6 +21,7 @@ import numpy as np
 from mfsim.errors import FormatError, ModelError, RangeError, ShapeError
 from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ir.listing import listing, node_line, program_html, program_line, tensor_line
+from mfsim.keywords import check_constructor
 
 Value = int | str | tuple[int, ...]
 
@@ -43,6 +44,7 @@ def int64_codes(codes: object, what: str) -> np.ndarray:
     return array.astype(np.int64, copy=False)
 
 
+@check_constructor
 @dataclass(frozen=True, eq=False, repr=False)
 class Tensor:
     """One edge or constant of a program.
@@ -107,6 +109,7 @@ class Tensor:
         return int(np.prod(self.shape if self.is_constant else self.shape[1:], dtype=object))
 
 
+@check_constructor
 @dataclass(frozen=True, eq=False, repr=False)
 class Node:
     """One operation: `op` is a name in `mfsim.ops.REGISTRY`.
@@ -133,6 +136,7 @@ class Node:
         return node_line(self)
 
 
+@check_constructor
 @dataclass(frozen=True, eq=False, repr=False)
 class Program:
     """A whole network on codes, its nodes in an order in which they can run.

@@ -137,9 +137,15 @@ def host_places(places, more):
 
 
 @primitive
-def host_by_sign(value, negative, other):
-    """Nothing: a constant whose bits the sign bit of `value` selects (wiring into an adder)."""
-    return negative if value < 0 else other
+def host_sign_bit(value):
+    """Nothing: the sign bit of a word, a condition of `select` (wiring)."""
+    return value < 0
+
+
+@primitive
+def host_mode(value):
+    """Nothing: the sign bit of a word as a mode of `addsub` or `negate`, -1 or +1 (wiring)."""
+    return -1 if value < 0 else 1
 
 
 @primitive

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mfsim.kernels.jit import kernel
-from mfsim.kernels.primitives import addsub, host_by_sign, less, select, shift_left, shift_right, tie_to_even
+from mfsim.kernels.primitives import addsub, host_sign_bit, less, select, shift_left, shift_right, tie_to_even
 
 ROUNDINGS = ("half_even", "half_up", "half_away", "floor", "ceil", "toward_zero")
 
@@ -26,8 +26,8 @@ def round_shift(code, places, rounding):
         return shift_right(addsub(code, (1 << places) - 1, 1), places)
     if rounding == 2:
         half = 1 << (places - 1)
-        return shift_right(addsub(code, host_by_sign(code, half - 1, half), 1), places)
-    return shift_right(addsub(code, host_by_sign(code, (1 << places) - 1, 0), 1), places)
+        return shift_right(addsub(code, select(host_sign_bit(code), half - 1, half), 1), places)
+    return shift_right(addsub(code, select(host_sign_bit(code), (1 << places) - 1, 0), 1), places)
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mfsim.keywords import check_constructor
 from mfsim.nn import functional
 from mfsim.nn.elementwise import Abs, Add, Mul
 from mfsim.nn.family import AdderConv2d, AdderLinear, MinConv2d, MinLinear, ShiftConv2d, ShiftLinear
@@ -60,3 +61,6 @@ __all__ = [
     "WHTLayer",
     "functional",
 ]
+
+for _layer in [globals()[name] for name in __all__ if name != "functional"]:
+    check_constructor(_layer)

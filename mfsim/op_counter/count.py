@@ -11,11 +11,12 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from mfsim.analysis.count import CountReport, check_counted, check_rule, paper_rows
+from mfsim.analysis.count import CountReport, check_counted, check_rule, check_taps, paper_rows
 from mfsim.errors import ModelError, ShapeError, did_you_mean
 from mfsim.nn.functional import OBSERVERS
 from mfsim.op_counter import aten
 from mfsim.op_counter.layers import layer_rule
+from mfsim.op_counter.sized import counting_taps
 from mfsim.op_counter.watch import Watch, Watched, watch_layers
 
 
@@ -62,7 +63,11 @@ class ModuleCount:
 
 
 def count_module(
-    build: Callable[[], nn.Module], inputs: Sequence[Input], rule: str = "full", allow_uncounted: bool = False
+    build: Callable[[], nn.Module],
+    inputs: Sequence[Input],
+    rule: str = "full",
+    allow_uncounted: bool = False,
+    taps: str = "executed",
 ) -> ModuleCount:
     """Return the operations of one sample of a float module, and its number of parameters.
 
@@ -70,17 +75,18 @@ def count_module(
     ----------
     build : makes the module; it runs under fake tensors, so that its weights take no memory.
     inputs : the example inputs; an integer one stands for tokens.
-    rule, allow_uncounted : as in `mfsim.analysis.count`.
+    rule, allow_uncounted, taps : as in `mfsim.analysis.count`.
 
     Raises
     ------
     CountError
-        If `rule` is unknown, or an operation has no known count and that is not allowed. It names the operation.
+        If `rule` or `taps` is unknown, or an operation has no known count and that is not allowed. It names the operation.
     ModelError
         If the module cannot be made, or cannot run on the inputs.
     """
     check_rule(rule)
-    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+    check_taps(taps)
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad(), counting_taps(taps):
         model = _tried("the module cannot be made", build)
         if not isinstance(model, nn.Module):
             raise ModelError(f"what is counted must be a torch module, not {type(model).__name__}")
@@ -93,7 +99,7 @@ def count_module(
         watch_layers(model, watch, layer_rule)
         with watch, _as_written(watch):
             _tried(f"the module cannot run on inputs {[given.shape for given in inputs]}", lambda: model(*examples))
-    return ModuleCount(_report(watch.watched, rule, allow_uncounted), parameters)
+    return ModuleCount(_report(watch.watched, rule, allow_uncounted, taps), parameters)
 
 
 @contextmanager
@@ -117,10 +123,11 @@ def _tried(what: str, action: Callable[[], Any]) -> Any:
         raise ModelError(f"{what}: {reason[0]}") from error
 
 
-def _report(watched: Watched, rule: str, allow_uncounted: bool) -> CountReport:
+def _report(watched: Watched, rule: str, allow_uncounted: bool, taps: str) -> CountReport:
     if not allow_uncounted:
         check_counted(watched.uncounted)
     rows = watched.rows
     if rule == "paper":
         rows = paper_rows(rows)
-    return CountReport(rule, tuple(rows), (), tuple(watched.uncounted), tuple(watched.layers), tuple(watched.nodes))
+    layers, nodes = tuple(watched.layers), tuple(watched.nodes)
+    return CountReport(rule, tuple(rows), (), tuple(watched.uncounted), layers, nodes, taps)

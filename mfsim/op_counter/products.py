@@ -110,14 +110,14 @@ def _layer_norm(call: Call) -> list[Row]:
     return list(norm_rows(_last_axis(call, "a layer norm", -1), bits_of(x), centred=True))
 
 
-def total(call: Call) -> list[Row]:
+def _total(call: Call) -> list[Row]:
     x, y = call.arguments[0], call.y
     return [row("addsub", bits_of(x), x.numel() - y.numel())]
 
 
-def mean(call: Call) -> list[Row]:
+def _mean(call: Call) -> list[Row]:
     x, y = call.arguments[0], call.y
-    return [*total(call), *factor_rows(y.numel() / max(x.numel(), 1), bits_of(x), y.numel())]
+    return [*_total(call), *factor_rows(y.numel() / max(x.numel(), 1), bits_of(x), y.numel())]
 
 
 def _pool_attributes(call: Call) -> dict[str, Any]:
@@ -149,15 +149,15 @@ def _avg_pool(call: Call) -> list[Row]:
 def _adaptive_pool(call: Call) -> list[Row]:
     if math.prod(call.y.shape[-2:]) != 1:
         raise UnsupportedOpError("of adaptive pools only the global one is counted")
-    return mean(call)
+    return _mean(call)
 
 
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("mm", "bmm"), _mm),
     **dict.fromkeys(("addmm", "baddbmm"), _addmm),
     "convolution": _convolution,
-    "sum": total,
-    "mean": mean,
+    "sum": _total,
+    "mean": _mean,
     "max_pool2d_with_indices": _max_pool,
     "avg_pool2d": _avg_pool,
     **dict.fromkeys(("_adaptive_avg_pool2d", "adaptive_avg_pool2d"), _adaptive_pool),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,6 +45,19 @@ def sized(shape: Sequence[int], bits: int, constant: bool = False) -> Sized:
     return Sized("", tuple(int(n) for n in shape), Format(bits), Scale(), Range.of(0, 0), None, constant)
 
 
+_TAPS: ContextVar[str] = ContextVar("taps", default="executed")
+
+
+@contextmanager
+def counting_taps(taps: str) -> Iterator[None]:
+    """Let `count_op` count the taps of windows that `taps` says, one of `mfsim.ops.op.TAPS`."""
+    token = _TAPS.set(taps)
+    try:
+        yield
+    finally:
+        _TAPS.reset(token)
+
+
 def count_op(
     op: Op,
     inputs: Sequence[Sized],
@@ -61,7 +76,7 @@ def count_op(
     bits = inputs[0].format.bits
     complete = op.derived(inputs, attributes or {})
     node = Node("", op.name, (), (), complete, dict.fromkeys(WORDS, Format(bits)))
-    rows = op.count(node, list(inputs), [sized(output, bits)])
+    rows = op.rows(node, list(inputs), [sized(output, bits)], _TAPS.get())
     return [replace(row, widths=(bits,) * len(row.widths)) for row in rows]
 
 

@@ -120,6 +120,10 @@ def infer_sum(op: str, sign: int, tensors: Sequence[Tensor], attributes: Mapping
     return Inference((result(a.shape, Range(lo, hi, axis), scale, op),), words, tight=a is not b)
 
 
+SUM_HELD = {"plain.left": "aligned_a", "plain.right": "aligned_b", "combine.b": "aligned_b"}
+"""Which word holds which value of an addition or a subtraction."""
+
+
 def count_sum(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[Row]:
     """Return one addition for each code, and the alignment (offline for a constant)."""
     a, b = inputs

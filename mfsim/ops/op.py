@@ -2,7 +2,8 @@
 
 Rules for every file in this room:
 1. `infer` proves: the output range holds for every input inside the input ranges (`tight` where
-   both ends are attained), and each inner word holds every partial sum in any order, bias included.
+   both ends are attained), and each inner word holds every partial sum in any order, bias included;
+   `held` says which values of the plain kernel a word holds.
 2. `reference` is written from the definition, in Python ints on object arrays, and shares no line
    with the kernel.
 3. `count` gives the operations of one sample, as the plain kernel executes them, with the widths of
@@ -26,6 +27,11 @@ from mfsim.ops.traits import Role, Signature, Trait
 
 MULTIPLIED_BY = ("learned", "activation", "fixed")
 """The three classes of multiplication that are kept apart."""
+
+TAPS = ("executed", "valid")
+"""Which taps of windows count: all that are executed, padding included, or those inside the image."""
+Held = Mapping[str, str | tuple[str, ...]]
+"""By the place of a value in the plain kernel, the word that holds it."""
 
 
 @dataclass(frozen=True)
@@ -104,17 +110,19 @@ class Op:
 
     Attributes
     ----------
-    name : snake case, equal to the file name in `mfsim/ops`, `mfsim/kernels`, ...
+    name : snake case, equal to the name of its file in `mfsim/ops/<family>/`.
     summary : one line for the op table.
     attributes : their declarations.
     inputs : names of the inputs; a trailing "?" marks an optional one, a trailing "*" a variadic one.
     primitives : the primitives that the plain kernel may use; empty for layout ops and relabelling.
-    realisations : what exists besides the reference; of "kernel", "fast" (`mfsim/kernels/fast_<name>.py`),
-        "torch", "onnx", "integer".
-    infer, reference, count, cases : see the module header.
+    realisations : what exists besides the reference; of "kernel", "fast", "torch", "onnx", "integer".
+    infer, reference, count : see the module header.
     derive : returns the derived attributes (alignment shifts, clamps) for given input tensors.
     integer_body : whether its body in model.onnx computes in int64 between its input and its output, so
         that only these have to be exact in float32, not the inner words.
+    windowed : whether it has windows over an image with padding; `count` then takes `taps`, one of `TAPS`.
+    held : which inner word holds which value of the plain kernel: by the place of the value (keys as in
+        `mfsim.simulate.exact_words`) the word, or several of which a node has one.
     traits : what engines rely on; see `Trait`.
     roles : what the inputs are, by their names; those left out are activations, or a second operand.
     signature : its form in model.onnx; None for an op that has standard ONNX ops there, or none.
@@ -127,13 +135,29 @@ class Op:
     primitives: frozenset[str]
     infer: Callable[[Sequence[Tensor], Mapping[str, Value]], Inference]
     reference: Callable[[Sequence[np.ndarray], Mapping[str, Value]], list[np.ndarray]]
-    count: Callable[[Node, Sequence[Tensor], Sequence[Tensor]], list[Row]]
+    count: Callable[..., list[Row]]
     realisations: frozenset[str] = frozenset({"kernel", "torch", "onnx", "integer"})
     derive: Callable[[Sequence[Tensor], Mapping[str, Value]], Mapping[str, Value]] | None = None
     integer_body: bool = False
+    windowed: bool = False
+    held: Held = field(default_factory=dict, hash=False)
     traits: frozenset[Trait] = frozenset()
-    roles: Mapping[str, Role] = field(default_factory=dict)
+    roles: Mapping[str, Role] = field(default_factory=dict, hash=False)
     signature: Signature | None = None
+
+    def rows(
+        self, node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], taps: str = "executed"
+    ) -> list[Row]:
+        """Return the operations of one sample of `node`.
+
+        Parameters
+        ----------
+        node : a node of this op.
+        inputs, outputs : its tensors; their batch axis is not counted.
+        taps : "executed" counts every tap of a window as the plain kernel executes it, padding included;
+            "valid" counts windows as if they held only their taps inside the image. See `TAPS`.
+        """
+        return self.count(node, inputs, outputs, taps=taps) if self.windowed else self.count(node, inputs, outputs)
 
     @property
     def onnx(self) -> Signature:

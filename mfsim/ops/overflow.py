@@ -11,6 +11,7 @@ from typing import Any
 
 from mfsim.errors import FormatError
 from mfsim.ir.formats import Format, Overflow, Range
+from mfsim.ir.program import Tensor
 
 Bounds = Sequence[tuple[int, int]]
 
@@ -47,6 +48,13 @@ def needed_clamp(bounds: Bounds, lo: int, hi: int) -> str:
     """Return the ends of lo..hi that `bounds` passes."""
     low, high = min(bounds)[0] < lo, max(b for _, b in bounds) > hi
     return CLAMPS[2 * low + high]
+
+
+def compared_bits(x: Tensor, lo: int, hi: int, clamp: str) -> int:
+    """Return the width of comparing codes of x with the ends of lo..hi that `clamp` names."""
+    ends = {"none": (), "low": (lo,), "high": (hi,), "both": (lo, hi)}[clamp]
+    met = (x.range.low, x.range.high, *ends)
+    return max(x.format.bits, Format.of_range(min(met), max(met), "a code and the ends of its word").bits)
 
 
 def compared_ends(clamp: str) -> int:

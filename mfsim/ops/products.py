@@ -25,8 +25,8 @@ import numpy as np
 from mfsim.errors import FormatError
 from mfsim.ir.formats import Format, Scale
 from mfsim.ir.program import Node, Tensor
-from mfsim.ops.bounds import Bounds, Operands, dense_bounds, mf_bounds, mf_parts, spread
-from mfsim.ops.op import Attribute, Inference, Row, objects, result, rows, size
+from mfsim.ops.bounds import Bounds, Operands, Windows, dense_bounds, mf_bounds, mf_parts, over_windows, spread
+from mfsim.ops.op import Attribute, Inference, Row, objects, result, rows
 
 FORMS = ("ef", "abs")
 GRIDS = ("split", "shared", "aligned")
@@ -40,16 +40,23 @@ MF_ATTRIBUTES = (
 )
 """Attributes of every MF product."""
 
+MF_HELD = {"split_sum.acc_x": "acc_x", "split_sum.acc_w": "acc_w", "joint_sum.acc": "acc"}
+"""Which word holds which value of an MF sum."""
+
+DENSE_HELD = {"product_sums.mul": "product", "product_sums.total": "acc"}
+"""Which word holds which value of a sum of products."""
+
 
 @dataclass(frozen=True)
 class Sums:
-    """The sums of a product: output `shape` with the outputs along `axis`, and bounded operands."""
+    """The sums of a product: output `shape` with the outputs along `axis`, bounded operands, windows of a convolution."""
 
     op: str
     shape: tuple[int, ...]
     axis: int
     operands: Operands
     tight: bool
+    windows: Windows | None = None
 
 
 def unpacked(tensors: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -113,15 +120,13 @@ def mf_inference(x: Tensor, w: Tensor, bias: Tensor | None, attributes: Mapping[
     """Return what an MF product proves."""
     scale = joined_scale(x.scale, w.scale, attributes, sums.axis)
     start = bias_codes(w, bias, scale, sums)
-    parts = mf_bounds(sums.operands, attributes)
+    parts = over_windows(lambda operands: mf_bounds(operands, attributes), sums.operands, sums.windows)
     range_ = parts[2].started_with(start).range(sums.axis)
     words = mf_words(parts, start, attributes)
     return Inference((result(sums.shape, range_, scale, f"the result of {sums.op}"),), words, sums.tight)
 
 
-def mf_words(
-    parts: tuple[Bounds, Bounds, Bounds], bias: np.ndarray | None, attributes: Mapping[str, Any]
-) -> dict[str, Format]:
+def mf_words(parts: Sequence[Bounds], bias: np.ndarray | None, attributes: Mapping[str, Any]) -> dict[str, Format]:
     """Return the inner accumulators of an MF product for its bounds (x-part, w-part, joined)."""
     x_part, w_part, joined = parts
     if attributes["grid"] != "split":
@@ -139,7 +144,7 @@ def dense_inference(x: Tensor, w: Tensor, bias: Tensor | None, sums: Sums) -> In
     """Return what a dense product proves."""
     scale = dense_scale(x.scale, w.scale, sums.axis)
     start = bias_codes(w, bias, scale, sums)
-    bounds = dense_bounds(sums.operands)
+    (bounds,) = over_windows(lambda operands: (dense_bounds(operands),), sums.operands, sums.windows)
     total = bounds.started_with(start)
     words = {
         "product": Format.of_range(*bounds.term, "a product"),
@@ -162,12 +167,14 @@ def shift_gains(attributes: Mapping[str, Any]) -> list[np.ndarray]:
     return [np.array([2**s for s in attributes[name]], dtype=object) for name in ("shift_x", "shift_w")]
 
 
-def mf_count(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], length: int, axis: int) -> list[Row]:
-    """Return the rows of an MF product with sums of `length` terms, its outputs along `axis`."""
+def mf_count(
+    node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], axis: int, terms: int, sums: int
+) -> list[Row]:
+    """Return the rows of an MF product with `terms` terms in all its `sums`, its outputs along `axis`."""
     x, w, bias = unpacked(inputs)
     (y,) = outputs
     attributes: Mapping[str, Any] = node.attributes
-    words, total = node.words, size(y.shape)
+    words = node.words
     prepared = [
         *_operand_rows(node, x, attributes["shift_x"]),
         *_operand_rows(node, w, attributes["shift_w"]),
@@ -178,24 +185,24 @@ def mf_count(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], le
         operand = max(bx + attributes["shift_x"][0], bw + attributes["shift_w"][0])
         return prepared + rows(
             node,
-            ("addsub", (bits, operand), total * (2 * length - (bias is None))),
-            ("neg", (operand,), total if bias is None else 0),
+            ("addsub", (bits, operand), 2 * terms - sums * (bias is None)),
+            ("neg", (operand,), sums if bias is None else 0),
         )
     channels = y.shape[axis]
-    each = total // channels
+    each = sums // channels
     shifted_x = each * sum(s > 0 for s in spread(attributes["shift_x"], channels))
     shifted_w = each * sum(s > 0 for s in spread(attributes["shift_w"], channels))
-    started_x, started_w = (total - shifted_x, shifted_x) if bias is not None else (0, 0)
+    started_x, started_w = (sums - shifted_x, shifted_x) if bias is not None else (0, 0)
     ax, aw = words["acc_x"].bits, words["acc_w"].bits
     return prepared + rows(
         node,
-        ("addsub", (ax, bx), total * (length - 1) + started_x),
-        ("addsub", (aw, bw), total * (length - 1) + started_w),
-        ("neg", (bx,), total - started_x),
-        ("neg", (bw,), total - started_w),
+        ("addsub", (ax, bx), terms - sums + started_x),
+        ("addsub", (aw, bw), terms - sums + started_w),
+        ("neg", (bx,), sums - started_x),
+        ("neg", (bw,), sums - started_w),
         ("shift", (ax,), shifted_x),
         ("shift", (aw,), shifted_w),
-        ("addsub", (by, by), total),
+        ("addsub", (by, by), sums),
     )
 
 
@@ -211,13 +218,12 @@ def _operand_rows(node: Node, tensor: Tensor, shifts: Sequence[int]) -> list[Row
     return [Row(**{**vars(row), "offline": True}) for row in made] if tensor.is_constant else made
 
 
-def dense_count(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], terms: int) -> list[Row]:
-    """Return the rows of a dense product with `terms` products in all its sums."""
+def dense_count(node: Node, inputs: Sequence[Tensor], terms: int, sums: int) -> list[Row]:
+    """Return the rows of a dense product with `terms` products in all its `sums`."""
     x, w, bias = unpacked(inputs)
-    total = size(outputs[0].shape)
     multiplied_by = node.attributes.get("constant", "learned") if w.is_constant else "activation"
     return rows(
         node,
         ("mul", (x.format.bits, w.format.bits), terms, multiplied_by),
-        ("addsub", (node.words["acc"].bits, node.words["product"].bits), terms - total * (bias is None)),
+        ("addsub", (node.words["acc"].bits, node.words["product"].bits), terms - sums * (bias is None)),
     )

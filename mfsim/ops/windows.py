@@ -1,8 +1,11 @@
 """What convolution and pooling share: windows over the last two axes, padding, bounds of taps.
 
 x is [batch, channels, height, width]. Padding is code 0 for sums, before the operator (it matters
-for `sign_zero` 1), and it is executed like any other code; the greatest code of a window leaves
-padding out.
+for `sign_zero` 1), and it is executed like any other code. The greatest code of a window leaves padding
+out: there a padded tap repeats a code of its window. So every window executes all its taps, and a count
+of those inside x alone (`taps` valid) is the sum of what windows without padding cost: what padding adds
+to a sum where it is not 0 is a constant that a bias holds. What is proved of a sum is the union over all windows, each with code 0 at its
+padded taps.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import numpy as np
 
 from mfsim.errors import FormatError, ShapeError
 from mfsim.ir.program import Tensor
-from mfsim.ops.bounds import Operands
+from mfsim.ops.bounds import Operands, Spans, Windows
 from mfsim.ops.op import Attribute
 from mfsim.ops.products import Sums
 
@@ -53,16 +56,52 @@ def taps_inside(
 
     Raises `ShapeError` if some window is all padding.
     """
+    counts = _inside(x, attributes["kernel"], plane, attributes)
+    if 0 in (*counts[0], *counts[1]):
+        raise ShapeError(
+            f"every window of op `{op}` must hold a code of x, but with `pads` {attributes['pads']} one holds none"
+        )
+    return counts
+
+
+def _inside(
+    x: Tensor, kernel: Sequence[int], plane: Sequence[int], attributes: Mapping[str, Any]
+) -> tuple[list[int], list[int]]:
     dilations, counts = attributes.get("dilations", (1, 1)), []
     for a in (0, 1):
         starts = [k * attributes["strides"][a] - attributes["pads"][a] for k in range(plane[a])]
-        taps = [k * dilations[a] for k in range(attributes["kernel"][a])]
+        taps = [k * dilations[a] for k in range(kernel[a])]
         counts.append([sum(0 <= start + tap < x.shape[2 + a] for tap in taps) for start in starts])
-        if min(counts[a]) == 0:
-            raise ShapeError(
-                f"every window of op `{op}` must hold a code of x, but with `pads` {attributes['pads']} one holds none"
-            )
     return counts[0], counts[1]
+
+
+def counted_taps(
+    x: Tensor, y: Tensor, kernel: Sequence[int], attributes: Mapping[str, Any], taps: str
+) -> tuple[int, int]:
+    """Return how many taps all windows of one plane count, and how many of the windows count any.
+
+    Parameters
+    ----------
+    x, y : input and output, [batch, channels, height, width].
+    kernel : rows and columns of the window.
+    attributes : `strides`, `pads` and perhaps `dilations`.
+    taps : "executed" counts every tap, padding included; "valid" those inside x. A window that is all
+        padding counts nothing then.
+    """
+    plane = y.shape[2:]
+    if taps == "executed":
+        return int(np.prod(kernel)) * int(np.prod(plane)), int(np.prod(plane))
+    rows, columns = _inside(x, kernel, plane, attributes)
+    return sum(rows) * sum(columns), sum(n > 0 for n in rows) * sum(n > 0 for n in columns)
+
+
+def counted_terms(
+    inputs: Sequence[Tensor], outputs: Sequence[Tensor], attributes: Mapping[str, Any], taps: str
+) -> tuple[int, int]:
+    """Return how many terms all sums of a convolution count, and how many of the sums count any; see `counted_taps`."""
+    outs, channels, *kernel = inputs[1].shape
+    codes, windows = counted_taps(inputs[0], outputs[0], kernel, attributes, taps)
+    return outs * channels * codes, outs * windows
 
 
 def window_sums(op: str, x: Tensor, w: Tensor, attributes: Mapping[str, Any]) -> Sums:
@@ -89,19 +128,31 @@ def window_sums(op: str, x: Tensor, w: Tensor, attributes: Mapping[str, Any]) ->
         )
     codes = w.codes.reshape(outputs, -1).T
     x_lo, x_hi = _tap_bounds(x, w, attributes)
-    tight = not any(attributes["pads"]) and x.range.axis in (None, 1)
-    return Sums(op, (x.shape[0], outputs, *plane), 1, Operands(x_lo, x_hi, codes, codes), tight)
+    operands = Operands(x_lo, x_hi, codes, codes)
+    rows, columns = (_spans(a, x.shape[2 + a], plane[a], w.shape[2 + a], attributes) for a in (0, 1))
+    windows = Windows(w.shape[2:], rows, columns)
+    return Sums(op, (x.shape[0], outputs, *plane), 1, operands, x.range.axis in (None, 1), windows)
+
+
+def _spans(axis: int, size: int, windows: int, taps: int, attributes: Mapping[str, Any]) -> Spans:
+    """Return the spans of taps that lie inside x, of `windows` windows along an axis of x with `size` codes."""
+    stride, pad, step = (attributes[name][axis] for name in ("strides", "pads", "dilations"))
+    found = set()
+    for start in range(-pad, windows * stride - pad, stride):
+        inside = [k for k in range(taps) if 0 <= start + k * step < size]
+        found.add((inside[0], inside[-1] + 1) if inside else (0, 0))
+    return tuple(sorted(found))
 
 
 def _tap_bounds(x: Tensor, w: Tensor, attributes: Mapping[str, Any]) -> list[np.ndarray]:
-    """Return lo and hi of each tap, [terms, outputs or 1]; 0 is among the codes where there is padding."""
+    """Return lo and hi of each tap inside x, [terms, outputs or 1]."""
     outputs, each, area = w.shape[0], w.shape[1], w.shape[2] * w.shape[3]
     groups = attributes["groups"]
     channel = np.repeat(np.arange(each), area)[:, None]
     if groups > 1:
         channel = channel + (np.arange(outputs) // (outputs // groups) * each)[None, :]
     lo, hi = (np.array(v, dtype=np.int64)[channel] for v in x.range.along(1, x.shape[1]))
-    return [np.minimum(lo, 0), np.maximum(hi, 0)] if any(attributes["pads"]) else [lo, hi]
+    return [lo, hi]
 
 
 def tap_planes(

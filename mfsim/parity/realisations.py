@@ -24,6 +24,7 @@ from mfsim.errors import DataError
 from mfsim.export.exporter import quantized_model
 from mfsim.export.runtime import run, session
 from mfsim.ir.program import Program
+from mfsim.keywords import check_keywords
 from mfsim.parity.compare import ParityPair, codes_of, compare_codes
 from mfsim.parity.reference import run_reference
 from mfsim.quant import QuantizedNetwork
@@ -76,6 +77,7 @@ class Realisations(Tabular):
         return sum(pair.mismatches for pair in self.parity)
 
 
+@check_keywords
 @torch.no_grad()
 def compare_realisations(
     network: QuantizedNetwork,

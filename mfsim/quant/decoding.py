@@ -25,6 +25,7 @@ import torch
 from torch import nn
 
 from mfsim.errors import ShapeError, UnsupportedOpError
+from mfsim.keywords import check_keywords
 from mfsim.nn.attention import Attention
 from mfsim.nn.attention.cache import cached_features, check_decodable
 from mfsim.nn.attention.unit import through
@@ -129,6 +130,7 @@ class DecoderStep(nn.Module):
         return numbers, numbers, *(torch.zeros(samples, self.tokens - 1, width) for width in widths)
 
 
+@check_keywords
 def decoder_step(network: QuantizedNetwork) -> QuantizedNetwork:
     """Return the network of one step of a quantized decoder; see the module header.
 

@@ -10,11 +10,13 @@ import copy
 from collections.abc import Callable
 
 from mfsim.data.dataset import Split
+from mfsim.keywords import check_keywords
 from mfsim.quant.calibrate import check_constants, keep_trained
 from mfsim.quant.network import QuantizedNetwork
 from mfsim.train import Epoch, History, accuracy, fit
 
 
+@check_keywords
 def finetune(
     network: QuantizedNetwork,
     train: Split,

@@ -21,6 +21,7 @@ import torch
 from torch import nn
 
 from mfsim.errors import MfsimError, ModelError, UnsupportedOpError
+from mfsim.keywords import check_keywords
 from mfsim.nn import (
     AdderConv2d,
     AdderLinear,
@@ -64,6 +65,7 @@ def replace_module(model: nn.Module, path: str, module: nn.Module) -> nn.Module:
     return model
 
 
+@check_keywords
 def fold(model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ...]) -> nn.Module:
     """Return a copy of `model` without batch norms, equal to it in eval mode.
 

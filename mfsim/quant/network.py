@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from mfsim.keywords import check_constructor
 from mfsim.quant.calibration import Calibration
 from mfsim.quant.quantizers import ActivationQuant
 
@@ -32,6 +33,7 @@ def requantized(layer: nn.Module, bits: int, signed: bool) -> nn.Module:
     return layer
 
 
+@check_constructor
 class QuantizedNetwork(nn.Module):
     """A network whose layers are quantized, with quantizers at its ends.
 
@@ -42,13 +44,15 @@ class QuantizedNetwork(nn.Module):
     output_quant : quantizer of each output, so that all codes of one output share a scale.
     sites : what was replaced in `model`, as it is saved.
     calibration : what its scales were decided from; None before that.
+    example : the first two samples that it was calibrated with; None for one that was read from a file.
     """
 
     calibration: Calibration | None
+    example: tuple[torch.Tensor, ...] | None
 
     def __init__(self, model: nn.Module, sites: tuple[Any, ...], outputs: int, output_bits: int) -> None:
         super().__init__()
-        self.model, self.sites, self.calibration = model, sites, None
+        self.model, self.sites, self.calibration, self.example = model, sites, None, None
         self.input_quant = nn.ModuleList()
         self.output_quant = nn.ModuleList(ActivationQuant(output_bits) for _ in range(outputs))
 

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from mfsim.errors import UnsupportedOpError
+from mfsim.keywords import check_keywords
 from mfsim.ops.pool.quant import pools_of_sums
 from mfsim.quant.calibrate import calibrate, statistics, subject_of, with_readers
 from mfsim.quant.calibration import Calibration
@@ -23,6 +24,7 @@ from mfsim.quant.quantizers import ActivationQuant
 from mfsim.quant.recipe import Recipe
 
 
+@check_keywords
 def quantize(
     model: nn.Module, recipe: Recipe, calibration: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...]
 ) -> QuantizedNetwork:
@@ -83,4 +85,5 @@ def quantize(
     bits = kept.entrance_bits(recipe)
     network.input_quant.extend(ActivationQuant(bits, seen.signed) for seen in kept.entrances if bits)
     calibrate(network, kept)
+    network.example = example
     return network.eval()

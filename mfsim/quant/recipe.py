@@ -34,6 +34,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from mfsim.errors import RecipeError, did_you_mean
+from mfsim.keywords import check_constructor
 
 LEAST_BITS, MOST_BITS = 2, 32
 PROVED = "proved"
@@ -41,6 +42,7 @@ AUTO = "auto"
 CALIBRATIONS = ("mse", "max", "percentile")
 
 
+@check_constructor
 @dataclass(frozen=True)
 class LayerRecipe:
     """The words of one layer; the fields are those of the module header."""
@@ -70,6 +72,7 @@ LAYER_KEYS = tuple(f.name for f in fields(LayerRecipe))
 KEYS = (*LAYER_KEYS, "input", "output", "layers")
 
 
+@check_constructor
 @dataclass(frozen=True)
 class Recipe:
     """A whole recipe.

@@ -21,6 +21,7 @@ from torch import nn
 
 from mfsim.errors import ModelError
 from mfsim.files import write_whole
+from mfsim.keywords import check_keywords
 from mfsim.nn import Affine, AvgPool2d, GlobalAvgPool2d, Shift, ShiftBatchNorm1d
 from mfsim.quant.calibrate import nonlinear_layers
 from mfsim.quant.calibration import Calibration
@@ -34,6 +35,7 @@ VERSION = 2
 """Version of the structure in the header."""
 
 
+@check_keywords
 def save(network: QuantizedNetwork, path: str | os.PathLike[str]) -> pathlib.Path:
     """Write a quantized network to one safetensors file, whole or not at all, and return its path."""
     structure = {
@@ -58,6 +60,7 @@ def save(network: QuantizedNetwork, path: str | os.PathLike[str]) -> pathlib.Pat
     return write_whole(path, safetensors.torch.save(tensors, header))
 
 
+@check_keywords
 def load(path: str | os.PathLike[str], model: nn.Module) -> QuantizedNetwork:
     """Return the quantized network in a file that `save` wrote, in eval mode.
 

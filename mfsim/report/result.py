@@ -19,12 +19,14 @@ from mfsim.analysis.tabular import Tabular
 from mfsim.analysis.widths import WidthReport
 from mfsim.cim import CimReport
 from mfsim.errors import CountError, DataError, did_you_mean
+from mfsim.keywords import check_constructor
 from mfsim.parity.compare import ParityPair
 
 STAGES = ("float", "quantized", "integer")
 """The networks whose accuracy is compared."""
 
 
+@check_constructor
 @dataclass(frozen=True, repr=False)
 class NetworkResult(Tabular):
     """All that is known of one network.

@@ -23,6 +23,7 @@ from mfsim.display import counted, cut
 from mfsim.errors import DataError, UnsupportedOpError, did_you_mean
 from mfsim.ir.program import Program
 from mfsim.kernels import cpu
+from mfsim.keywords import check_constructor, check_keywords
 from mfsim.rtl_models.vectors import VectorWriter
 from mfsim.simulate.executor import Executor
 from mfsim.simulate.inputs import Inputs, by_name, check_codes, check_whole, is_real
@@ -34,6 +35,7 @@ _Found = tuple[int, dict[str, int], dict[str, tuple[int, int]]]
 """What a chunk finds: its size, overflow events by node, extreme codes by tensor."""
 
 
+@check_constructor
 @dataclass(frozen=True, repr=False)
 class Simulation(Tabular):
     """What a simulation found.
@@ -86,6 +88,7 @@ class Simulation(Tabular):
         return next(iter(self.outputs.values()))
 
 
+@check_constructor
 class Simulator:
     """A program ready to run again and again: its kernels prepared and its weights packed once.
 
@@ -93,6 +96,7 @@ class Simulator:
     ----------
     program : Program
     kernels : `fast` takes the fast form of an op where it has one; `plain` never does
+    exact_words : whether to run plain forms with every intermediate held against its proved word (see `simulate`)
 
     Raises
     ------
@@ -102,17 +106,18 @@ class Simulator:
         If `MFSIM_CPU` names no level of this machine.
     """
 
-    def __init__(self, program: Program, *, kernels: str = "fast") -> None:
+    def __init__(self, program: Program, *, kernels: str = "fast", exact_words: bool = False) -> None:
         if kernels not in KERNELS:
             raise DataError(f"`kernels` must be one of {', '.join(KERNELS)}, not {kernels!r}")
         try:
             cpu.best(("portable",))
         except ValueError as error:
             raise UnsupportedOpError(str(error)) from None
-        self.program, self.kernels = program, kernels
+        self.program, self.kernels = program, "exact" if exact_words else kernels
         self._executors: dict[frozenset[str], Executor] = {}
         self._pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
+    @check_keywords
     def run(
         self,
         inputs: Inputs,
@@ -170,7 +175,8 @@ class Simulator:
                     raise
                 return stop - start, events, seen
 
-            threads = threads or _cores()
+            # Python runs one thread at a time, and of many errors the first shall be told.
+            threads = 1 if self.kernels == "exact" else threads or _cores()
             done, size = 0, batch_size or _chunk(samples, executor.samples, threads)
             found = stack.enter_context(contextlib.closing(self._mapped(chunk, range(0, samples, size), threads)))
             for count, events, seen in found:
@@ -236,6 +242,7 @@ class Simulator:
         return self._executors[seen]
 
 
+@check_keywords
 def simulate(
     program: Program,
     inputs: Inputs,
@@ -247,6 +254,7 @@ def simulate(
     trace: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
     kernels: str = "fast",
+    exact_words: bool = False,
 ) -> Simulation:
     """Run `program` and return its output codes and what was observed.
 
@@ -263,11 +271,14 @@ def simulate(
     trace : folder for golden vectors of every tensor (see `mfsim.rtl_models.vectors`)
     progress : called with (samples done, samples in all) after each chunk
     kernels : `fast` takes the fast form of an op where it has one; `plain` never does
+    exact_words : whether to check the proof on the way: plain forms run as Python, whatever `kernels` says, and
+        each intermediate is held against the word of its node that was proved for it, each result against its
+        format. Some million operations a second in one thread, so only for a few samples.
 
     Returns
     -------
     Simulation
-        The same for any `batch_size`, `threads` and `kernels`.
+        The same for any `batch_size`, `threads`, `kernels` and `exact_words`.
 
     Raises
     ------
@@ -275,8 +286,10 @@ def simulate(
         If inputs, options or names do not suit the program.
     UnsupportedOpError
         If `MFSIM_CPU` names no level of this machine.
+    WordOverflowError
+        With `exact_words`, if a value does not fit its word; the sentence names node, word and value.
     """
-    return Simulator(program, kernels=kernels).run(
+    return Simulator(program, kernels=kernels, exact_words=exact_words).run(
         inputs,
         batch_size=batch_size,
         threads=threads,

@@ -6,9 +6,11 @@ import numpy as np
 
 from mfsim.errors import DataError, ShapeError
 from mfsim.ir.program import POSITION, Program
+from mfsim.keywords import check_constructor
 from mfsim.simulate.api import Simulator
 
 
+@check_constructor
 class Decoding:
     """Sequences that grow by a token with each step.
 

@@ -70,18 +70,19 @@ class Executor:
     Parameters
     ----------
     program : Program
-    kernels : "fast" or "plain"
+    kernels : "fast", "plain" or "exact"
     seen : names of activations that are shown, besides the outputs
 
     Attributes
     ----------
-    samples : how many samples of a chunk fit the cache.
+    samples : how many samples of a chunk fit the cache; 1 for "exact", where each takes long.
     """
 
     def __init__(self, program: Program, kernels: str = "fast", seen: Collection[str] = ()) -> None:
         self.program = program
         self.plan = Plan(program, kernels, seen)
-        self.samples = min(max(CACHE // max(self.plan.sample, 1), 1), MOST_SAMPLES)
+        fitting = min(max(CACHE // max(self.plan.sample, 1), 1), MOST_SAMPLES)
+        self.samples = 1 if kernels == "exact" else fitting
         # Writable copies: kernels are compiled for one kind of array.
         self._constants = {
             name: np.array(tensor.codes) for name, tensor in program.tensors.items() if tensor.is_constant

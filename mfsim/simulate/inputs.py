@@ -9,6 +9,7 @@ import numpy as np
 from mfsim.errors import DataError, ShapeError, did_you_mean
 from mfsim.ir.fixed_point import quantize, quantize_into, round_floats
 from mfsim.ir.program import Program, Tensor
+from mfsim.keywords import check_keywords
 
 Inputs = np.ndarray | Mapping[str, np.ndarray]
 
@@ -82,6 +83,7 @@ def check_codes(tensor: Tensor, codes: np.ndarray) -> None:
                 )
 
 
+@check_keywords
 def quantize_input(program: Program, images: Inputs) -> np.ndarray | dict[str, np.ndarray]:
     """Return the codes of real inputs: rounded as the file's first Quant does, saturated to the input's word.
 
@@ -163,7 +165,7 @@ def _check_finite(name: str, values: np.ndarray) -> None:
 
 
 def _in_float(values: np.ndarray, tensor: Tensor, zero_point: int, rounding: str, added_before: bool) -> np.ndarray:
-    """Return codes as a file of others computes them: the quotient, and a sum with the zero point, in the type of the values."""
+    """Return codes as a third-party file computes them: the quotient, and a sum with the zero point, in the type of the values."""
     steps = np.array([float(step) for step in tensor.scale.steps]).astype(values.dtype)
     if tensor.scale.axis is not None:
         steps = steps.reshape(-1, *[1] * (values.ndim - 1 - tensor.scale.axis))

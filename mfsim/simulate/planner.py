@@ -26,6 +26,7 @@ from mfsim.ir.stages import stages
 from mfsim.kernels.operands import Operand, stored
 from mfsim.ops.traits import Trait
 from mfsim.simulate.dispatch import Run, any_word, fast_form, form_of, operand_of, plain_form
+from mfsim.simulate.exact_words import exact_form
 from mfsim.simulate.fusion import Chain, chains
 
 LINE = 64
@@ -74,7 +75,8 @@ class Plan:
     Parameters
     ----------
     program : Program
-    kernels : "fast", or "plain": node by node, with plain forms, in 64-bit words
+    kernels : "fast", or "plain": node by node, with plain forms, in 64-bit words; "exact": as plain, with every
+        intermediate held against its proved word
     seen : names of activations, besides the outputs, that have to be written
 
     Attributes
@@ -87,7 +89,7 @@ class Plan:
     """
 
     def __init__(self, program: Program, kernels: str, seen: Collection[str] = ()) -> None:
-        self.program, self._fast = program, kernels == "fast"
+        self.program, self._fast, self._exact = program, kernels == "fast", kernels == "exact"
         self._same: dict[str, str] = {}
         self._shared: defaultdict[str, list[str]] = defaultdict(list)
         self.shown: defaultdict[str, list[str]] = defaultdict(list)
@@ -134,7 +136,10 @@ class Plan:
         return list(known.values())
 
     def _add_node(self, node: Node) -> None:
-        run = (fast_form(self.program, node) or any_word(node.op)) if self._fast else plain_form(node.op)
+        if self._fast:
+            run = fast_form(self.program, node) or any_word(node.op)
+        else:
+            run = exact_form(self.program, node) if self._exact else plain_form(node.op)
         outputs = {name: operand_of(self.program.tensors[name]) for name in node.outputs}
         self._add_step(run, node, node.inputs, outputs, node)
 

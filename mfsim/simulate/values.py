@@ -9,10 +9,12 @@ import numpy as np
 from mfsim.errors import DataError, did_you_mean
 from mfsim.ir.fixed_point import dequantize
 from mfsim.ir.program import Program
+from mfsim.keywords import check_keywords
 from mfsim.simulate.api import simulate
 from mfsim.simulate.inputs import by_name
 
 
+@check_keywords
 def dequantized(program: Program, codes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the real values code * scale of tensors of `program`, by name, float64.
 
@@ -24,6 +26,7 @@ def dequantized(program: Program, codes: Mapping[str, np.ndarray]) -> dict[str, 
     return {name: dequantize(values, program.tensors[name].scale) for name, values in codes.items()}
 
 
+@check_keywords
 def accuracy(
     program: Program,
     images: np.ndarray,

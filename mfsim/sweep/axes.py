@@ -13,12 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mfsim.errors import SweepError, did_you_mean
+from mfsim.keywords import check_constructor, check_keywords
 from mfsim.quant.recipe import LAYER_KEYS, LayerRecipe
 
 Value = int | str | bool
 """What a key of a recipe can be set to."""
 
 
+@check_constructor
 @dataclass(frozen=True)
 class Axis:
     """`key` of a recipe and the `values` that it takes, in the layers that `pattern` matches.
@@ -76,6 +78,7 @@ class Axis:
         return f"{self.name}={','.join(value_text(value) for value in self.values)}"
 
 
+@check_keywords
 def parse_axes(texts: Sequence[str], pattern: str = "") -> tuple[Axis, ...]:
     """Return the axes in `texts`, each of them limited to `pattern` unless it has its own.
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from mfsim.analysis.listing import write_listings, write_text
 from mfsim.analysis.sweeps import SweepReport
+from mfsim.keywords import check_keywords
 from mfsim.report.sweeps import sweep_pictures
 from mfsim.run_folder import RunFolder, read_json, write_json
 from mfsim.sweep.keys import file_digest
@@ -15,6 +16,7 @@ FOLDER = "sweeps"
 """Where the sweeps of a run folder are."""
 
 
+@check_keywords
 def write_sweep(report: SweepReport, folder: pathlib.Path) -> None:
     """Write tables and pictures of `report` into `folder`; the same report gives the same bytes.
 
@@ -30,6 +32,7 @@ def write_sweep(report: SweepReport, folder: pathlib.Path) -> None:
     write_json(folder / "sweep.json", report.to_json())
 
 
+@check_keywords
 def read_sweeps(run: RunFolder) -> tuple[SweepReport, ...]:
     """Return the sweeps of a run folder by name; those of an earlier model.onnx say so.
 

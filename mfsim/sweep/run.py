@@ -15,6 +15,7 @@ from mfsim.data import Split
 from mfsim.errors import SweepError
 from mfsim.export import runtime
 from mfsim.export.edit import open_model
+from mfsim.keywords import check_keywords
 from mfsim.run_folder import RunFolder
 from mfsim.sweep.axes import Axis
 from mfsim.sweep.grid import Point, grid
@@ -30,6 +31,7 @@ IDENTITY = {"model": "the model", "data": "the images"}
 Progress = Callable[[str, int, int], None]
 
 
+@check_keywords
 def sweep(
     run: RunFolder,
     split: Split,

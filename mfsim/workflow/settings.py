@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mfsim.keywords import check_constructor
 
+
+@check_constructor
 @dataclass(frozen=True)
 class Settings:
     """Training of the float network, then of the quantized one.

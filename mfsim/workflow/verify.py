@@ -101,6 +101,7 @@ def simulate_step(
     batch_size: int = BATCH,
     threads: int | None = None,
     trace: str | os.PathLike[str] | None = None,
+    exact_words: bool = False,
     record: bool = True,
     progress: Progress = lambda what, done, total: None,
 ) -> Verification:
@@ -112,6 +113,7 @@ def simulate_step(
     quantized : the torch network that model.onnx was exported from.
     references : samples that are computed from the definitions of the ops as well.
     trace : folder for the codes of every edge.
+    exact_words : whether every intermediate is held against its proved word, which is slow.
     record : whether simulation.json and the integer accuracy in run.json are written; only for the whole
         test split of the run's own data, since they stand beside figures for that.
 
@@ -121,8 +123,10 @@ def simulate_step(
         If the images do not suit the program.
     ParityError
         If another realisation gives values that are no codes of the program's outputs.
+    WordOverflowError
+        With `exact_words`, if a value does not fit its word.
     """
-    codes = input_codes(program, split.images)
+    codes = _input_codes(program, split.images)
     result = simulate(
         program,
         codes,
@@ -130,6 +134,7 @@ def simulate_step(
         threads=threads,
         observe=True,
         trace=trace,
+        exact_words=exact_words,
         progress=_part("simulate", progress),
     )
     (name,), (output,) = program.inputs, program.outputs
@@ -156,7 +161,7 @@ def simulate_step(
     return found
 
 
-def input_codes(program: Program, images: np.ndarray) -> np.ndarray:
+def _input_codes(program: Program, images: np.ndarray) -> np.ndarray:
     """Return the codes of `images` for the only input of `program`."""
     return quantize_input(program, {program.inputs[0]: images})[program.inputs[0]]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mfsim.export.check_report import CheckReport, CodeParity, FloatParity, LayerErrors, Limits
-from mfsim.papers import report
 
+from examples.papers import report
 from mfsim.analysis import count, energy, layers, memory, widths
 from mfsim.analysis.added import AddedError, AddedErrors
 from mfsim.analysis.error import ErrorFigures, ErrorReport, LayerError
@@ -14,6 +13,7 @@ from mfsim.analysis.listing import Listing
 from mfsim.analysis.sweeps import SweepReport, SweepRow
 from mfsim.cim import ARRAYS, map_program
 from mfsim.errors import MfsimError
+from mfsim.export.check_report import CheckReport, CodeParity, FloatParity, LayerErrors, Limits
 from mfsim.parity.compare import ParityPair
 from mfsim.parity.realisations import Realisations
 from mfsim.simulate import Simulation, simulate

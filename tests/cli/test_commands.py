@@ -205,3 +205,14 @@ def test_ops_lists_the_registry():
     assert [op["name"] for op in mfsim("ops", "--json").json["ops"]] == list(REGISTRY)
     shown = mfsim("ops").stdout
     assert all(f"│{name} " in shown for name in REGISTRY)
+
+
+def test_exact_words_change_nothing(folder):
+    plain, exact = (
+        mfsim("simulate", folder / "integer.onnx", "--data", "digits", "--samples", 2, "--json", *more)
+        for more in ((), ("--exact-words",))
+    )
+    assert exact.status == 0, exact.stderr
+    assert exact.json == plain.json
+    shown = mfsim("simulate", folder, "--exact-words", "--samples", 2, "--references", 0, "--json")
+    assert all(pair["compared"] > 0 and pair["mismatches"] == 0 for pair in shown.json["parity"])

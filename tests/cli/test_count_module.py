@@ -44,3 +44,15 @@ def test_an_option_is_what_it_says():
     twice = mfsim("count", "dense-cnn", "--input", "1x8x8", "--option", "width=4", "--option", "width=8")
     assert twice.status == 2
     assert "`--option` width is given twice" in twice.stderr
+
+
+def test_taps_in_the_padding_count_or_not():
+    options = ("count", "dense-cnn", "--input", "1x8x8", "--json")
+    executed, valid = (mfsim(*options, *more).json for more in ((), ("--taps", "valid")))
+    assert (executed["taps"], valid["taps"]) == ("executed", "valid")
+    assert valid["multiplications_by_class"][0]["count"] < executed["multiplications_by_class"][0]["count"] == 121792
+    wrong = mfsim(*options, "--taps", "valud")
+    assert wrong.status == 2
+    assert "`taps` must be one of executed, valid, not 'valud'; did you mean `valid`?" in " ".join(
+        wrong.stderr.replace("│", "").split()
+    )

@@ -85,9 +85,9 @@ def test_wrong_axes_are_one_sentence_and_leave_no_folder(finished, tmp_path, opt
 
 def test_a_changed_model_under_an_old_sweep(swept, finished, folder):
     import torch
+
     from mfsim.export.edit import open_model
     from mfsim.export.exporter import export_quantized
-
     from mfsim.run_folder import RunFolder
     from mfsim.workflow.steps import load_quantized
 

@@ -6,10 +6,10 @@ import warnings
 
 import pytest
 import torch
-from mfsim.export.trace import trace
 from torch import nn
 
 from mfsim.compiler import approximations
+from mfsim.export.trace import trace
 from tests.compiler.foreign import measured
 
 with warnings.catch_warnings():

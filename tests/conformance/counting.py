@@ -55,11 +55,27 @@ def _value(code):
     return code.value if isinstance(code, (Code, Truth)) else int(code)
 
 
+OPERANDS = {
+    **dict.fromkeys(("addsub", "less", "mul", "divide", "shift_left", "shift_right"), (0, 1)),
+    **dict.fromkeys(("negate", "absolute", "sign", "tie_to_even", "root"), (0,)),
+    **{"select": (1, 2), "lookup": (1,)},
+}
+"""Arguments of each primitive that are operands; a mode or a condition is none."""
+
+MODES = {"addsub": 2, "negate": 1}
+"""The argument that is a mode: a sign, 0 for a term that is left out."""
+
+
 class Counter:
-    """The primitives, counting their executions in `counts`."""
+    """The primitives, counting their executions in `counts`.
+
+    `executions` lists (primitive, values of the operands) in their order; those of a lookup are its index
+    and what it finds.
+    """
 
     def __init__(self) -> None:
         self.counts = collections.Counter()
+        self.executions = []
         self.module = types.ModuleType("mfsim.kernels.primitives")
         original = importlib.import_module("mfsim.kernels.primitives")
         for name in dir(original):
@@ -73,14 +89,19 @@ class Counter:
         def counted(*arguments):
             if primitive != "Nothing":
                 self.counts[primitive] += 1
+                self.executions.append((primitive, [_value(arguments[k]) for k in OPERANDS[name]]))
+            if name in MODES and _value(arguments[MODES[name]]) not in (-1, 0, 1):
+                raise TypeError(f"the mode of {name} must be a sign, not {_value(arguments[MODES[name]])}")
             if name == "lookup":
-                return Code(arguments[0][_value(arguments[1])])
+                found = Code(arguments[0][_value(arguments[1])])
+                self.executions[-1][1].append(found.value)
+                return found
             if name == "select":
                 return Code(_value(arguments[1]) if _value(arguments[0]) else _value(arguments[2]))
             plain = function(*(_value(a) for a in arguments))
             if name in ("host_index", "host_differs"):
                 return plain
-            return Truth(plain) if primitive == "cmp" else Code(plain)
+            return Truth(plain) if isinstance(plain, (bool, np.bool_)) else Code(plain)
 
         return counted
 

@@ -8,12 +8,12 @@ import numpy as np
 import onnx.helper
 import pytest
 import torch
-from mfsim.export.exporter import quantized_model
-from mfsim.export.runtime import run, session
 from torch import nn
 
 from mfsim.compiler import compile_model
 from mfsim.errors import ExportError
+from mfsim.export.exporter import quantized_model
+from mfsim.export.runtime import run, session
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of Brevitas, about its own deprecated parts

@@ -9,13 +9,14 @@ import json
 import numpy as np
 import pytest
 import torch
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 from torch import nn
 
 from mfsim.errors import DataError, ModelError
 from mfsim.export.check import check
 from mfsim.export.check_report import Limits
 from mfsim.export.exporter import float_model, quantized_model
+from mfsim.export.near_zero_signs import sign_ties
 from mfsim.nn import MFLinear
 from mfsim.quant import Recipe, fold, quantize
 from tests.quant.networks import NETWORKS, images, settled
@@ -101,6 +102,23 @@ def test_codes_that_differ_fail_with_their_number():
     assert check(folded, network, floats, wrong, images(20), limits=Limits(code_mismatches=100)).passed
 
 
+def test_one_code_that_differs_by_one_fails():
+    folded, network, floats, model = material()
+    wrong = copy.deepcopy(model)
+    (output,) = (node for node in wrong.graph.node if "output" in node.output)
+    output.output[list(output.output).index("output")] = "before"
+    step = np.zeros((20, 5), np.float32)
+    step[3, 1] = float(network.output_quant[0].scale)
+    wrong.graph.initializer.append(numpy_helper.from_array(step, "step"))
+    wrong.graph.node.append(helper.make_node("Add", ["before", "step"], ["output"]))
+    report = check(folded, network, floats, wrong, images(20))
+    assert [(codes.compared, codes.mismatches, codes.worst) for codes in report.codes] == [(100, 1, 1)] * 2
+    assert report.reasons == tuple(
+        f"model.onnx with optimisations {which} differs from the quantized model in 1 of 100 output codes, by up to 1 LSB"
+        for which in ("on", "off")
+    )
+
+
 def test_values_that_differ_fail_and_are_no_ties():
     folded, network, floats, model = material()
     wrong = changed(floats, "7.bias", lambda bias: bias + 0.01)
@@ -171,6 +189,24 @@ def test_a_sign_that_flips_far_from_zero_is_no_tie():
     report = check(module, network, float_model(Ties(), x), quantized_model(network, x), x)
     assert report.floats[0].ties == ()
     assert report.floats[0].failures == (0, 1)
+
+
+class Moved(nn.Module):
+    """The operand of a product, off by a constant."""
+
+    def __init__(self, offset):
+        super().__init__()
+        self.product = MFLinear(1, 1)
+        self.offset = offset
+
+    def forward(self, x):
+        return self.product(x + self.offset)
+
+
+@pytest.mark.parametrize(("offset", "ties"), [(0.9e-5, (0,)), (1.1e-5, ()), (1e-3, ())])
+def test_within_rounding_of_zero_is_a_hundred_thousandth_of_the_largest_operand(offset, ties):
+    x = torch.tensor([[0.0], [1.0]])
+    assert sign_ties(float_model(Moved(-offset), x), Moved(offset), (x,), (0,), optimise=True) == ties
 
 
 def test_samples_and_files_that_do_not_suit():

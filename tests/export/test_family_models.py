@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from mfsim import data, train
+from mfsim import data
 from mfsim.analysis import strict_multiplication_free
 from mfsim.compiler import compile_model
 from mfsim.export.check import check
@@ -18,8 +18,9 @@ from mfsim.nn import models
 from mfsim.quant import Recipe, fold, quantize
 from mfsim.serialize.write import integer_model
 from mfsim.simulate import quantize_input, simulate
+from mfsim.train import fit
 from tests.bits import assert_bit_equal
-from tests.integer.running import run
+from tests.serialize.running import run
 
 OPS = {
     "adder-cnn": {"adder_conv2d", "adder_matmul"},
@@ -33,7 +34,7 @@ def trained(name):
     """Return the folded network after two epochs on digits, its file, and the images."""
     digits = data.load("digits")
     model = models.create(name, digits.input_shape, digits.classes, seed=0, width=4)
-    train.fit(model, digits.train, digits.validation, epochs=2, learning_rate=0.02)
+    fit(model, digits.train, digits.validation, epochs=2, learning_rate=0.02)
     images = torch.from_numpy(digits.train.images[:256])
     folded = fold(model, images[:2])
     return folded, float_model(folded, images), images, torch.from_numpy(digits.test.images)

@@ -7,11 +7,12 @@ import functools
 import pytest
 import torch
 
-from mfsim import data, train
+from mfsim import data
 from mfsim.export.check import check
 from mfsim.export.exporter import float_model, quantized_model
 from mfsim.nn import models
 from mfsim.quant import Recipe, fold, quantize
+from mfsim.train import fit
 
 RECIPES = {"w8a8": {}, "w4a4-channel": {"weight": 4, "activation": 4, "per_channel": True}}
 """The other combinations: tests/export/test_exporter.py, on smaller networks."""
@@ -22,7 +23,7 @@ def trained(name):
     """Return the folded network after two epochs on digits, its file, and the images."""
     digits = data.load("digits")
     model = models.create(name, digits.input_shape, digits.classes, seed=0)
-    train.fit(model, digits.train, digits.validation, epochs=2)
+    fit(model, digits.train, digits.validation, epochs=2)
     images = torch.from_numpy(digits.train.images[:256])
     folded = fold(model, images[:2])
     return folded, float_model(folded, images), images, torch.from_numpy(digits.test.images)

@@ -9,13 +9,14 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from mfsim import data, train
+from mfsim import data
 from mfsim.errors import FormatError, ModelError, ShapeError
 from mfsim.nn import Add, MatMul, ShiftBatchNorm1d, WHTLayer, models
 from mfsim.nn.attention import PRESETS, Attention
 from mfsim.nn.models.layers import MLPS, NORMS
 from mfsim.nn.models.vit import TokenMean, default_patch
 from mfsim.quant import fold
+from mfsim.train import fit
 
 SMALL = {"width": 16, "depth": 1, "hidden": 32}
 MOVING = {
@@ -128,7 +129,7 @@ def test_arithmetic_of_other_networks_happens_in_leaf_modules_only(name):
 def test_transformers_learn(name, options, learning_rate):
     digits = data.load("digits")
     model = models.create(name, seed=0, **options)
-    history = train.fit(model, digits.train, digits.validation, epochs=6, learning_rate=learning_rate)
+    history = fit(model, digits.train, digits.validation, epochs=6, learning_rate=learning_rate)
     assert history.epochs[-1].loss < 0.75 * history.epochs[0].loss
     assert history.best.validation_accuracy > 0.5  # a tenth is guessing; whole training reaches far more
 

@@ -43,10 +43,11 @@ def test_ranges_are_proved_by_channel_and_by_output():
     assert prove("conv2d", x, grouped, groups=2).outputs[0].range == Range((0, -15), (200, 15), 1)
 
 
-def test_padding_adds_the_code_0_to_the_range():
+def test_padded_taps_are_the_code_0():
     x = replace(IMAGE, range=Range.of(5, 9))
     assert prove("conv2d", x, weights(1, 1, 1, 2)).outputs[0].range == Range.of(10, 18)
-    assert prove("conv2d", x, weights(1, 1, 1, 2), pads=(0, 0, 0, 1)).outputs[0].range == Range.of(0, 18)
+    assert prove("conv2d", x, weights(1, 1, 1, 2), pads=(0, 0, 0, 1)).outputs[0].range == Range.of(5, 18)
+    assert prove("conv2d", x, weights(1, 1, 1, 2), pads=(0, 0, 0, 2)).outputs[0].range == Range.of(0, 18)
 
 
 def test_greatest_code_has_the_range_of_its_channel():
@@ -60,8 +61,8 @@ def test_greatest_code_leaves_padding_out():
     x = [[[[-1, -2, -3], [-4, -5, -6], [-7, -8, -9]]]]
     attributes = {"kernel": (2, 2), "strides": (2, 2), "pads": (1, 1, 0, 0)}
     assert compute("max_pool2d", (IMAGE,), [x], **attributes) == [[[[-1, -2], [-4, -5]]]]
-    # windows of 1, 2, 2 and 4 codes take 0, 1, 1 and 3 comparisons
-    assert counted("max_pool2d", IMAGE, **attributes) == {"cmp": 5, "select": 5}
+    # four windows of four taps execute three comparisons each, the taps in the padding too
+    assert counted("max_pool2d", IMAGE, **attributes) == {"cmp": 12, "select": 12}
     assert counted("max_pool2d", IMAGE, kernel=(2, 2)) == {"cmp": 12, "select": 12}
 
 

@@ -13,7 +13,15 @@ from mfsim import ops
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TORCH = (
-    *("mfsim/conversion/", "mfsim/nn/", "mfsim/op_counter/", "mfsim/quant/", "mfsim/train.py", "export/"),
+    *(
+        "mfsim/api/networks.py",
+        "mfsim/conversion/",
+        "mfsim/nn/",
+        "mfsim/op_counter/",
+        "mfsim/quant/",
+        "mfsim/train.py",
+        "export/",
+    ),
     *("mfsim/ops/*/torch.py", "mfsim/ops/*/quant.py", "mfsim/ops/torch_*.py"),
     *("mfsim/workflow/steps.py", "mfsim/parity/realisations.py"),
 )

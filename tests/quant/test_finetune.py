@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from mfsim import data, train
+from mfsim import data
 from mfsim.errors import RecipeError
 from mfsim.quant import Recipe, finetune, fold, quantize
 from mfsim.quant.quantizers import ActivationQuant
+from mfsim.train import accuracy, fit
 from tests.quant.networks import NETWORKS, images, settled
 
 
@@ -28,15 +29,15 @@ def test_training_with_four_bits_helps_and_moves_no_scale(digits):
     model = NETWORKS["mf-mlp"]()
     model.append(torch.nn.Identity())
     model[4] = type(model[4])(16, 10)
-    train.fit(model, digits.train, digits.validation, epochs=4)
+    fit(model, digits.train, digits.validation, epochs=4)
     few = torch.from_numpy(digits.train.images[:128])
     network = quantize(fold(model, few[:2]), Recipe.from_dict({"weight": 3, "activation": 3}), few)
-    before, start = scales(network), train.accuracy(network, digits.validation)
+    before, start = scales(network), accuracy(network, digits.validation)
     history = finetune(network, digits.train, digits.validation, epochs=3, learning_rate=0.003)
     assert before.keys() == scales(network).keys()
     assert all(torch.equal(before[name], scale) for name, scale in scales(network).items())
-    assert train.accuracy(network, digits.validation) == max(start, history.best.validation_accuracy)
-    assert train.accuracy(network, digits.validation) > start
+    assert accuracy(network, digits.validation) == max(start, history.best.validation_accuracy)
+    assert accuracy(network, digits.validation) > start
     assert not network.training
 
 
@@ -45,7 +46,7 @@ def test_a_network_that_training_spoils_is_left_as_it_was(digits):
     torch.manual_seed(0)
     model = NETWORKS["mf-mlp"]()
     model[4] = type(model[4])(16, 10)
-    train.fit(model, digits.train, digits.validation, epochs=4)
+    fit(model, digits.train, digits.validation, epochs=4)
     network = quantize(fold(model, few[:2]), Recipe(), few)
     outputs = network(few)
     finetune(network, digits.train.first(64), digits.validation, epochs=1, learning_rate=50.0)

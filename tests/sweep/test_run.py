@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import shutil
 from dataclasses import replace
@@ -87,7 +88,7 @@ def test_files_say_what_the_report_says(swept):
 
 
 def test_a_second_start_computes_nothing_and_writes_the_same(swept, again, exported, images, monkeypatch):
-    monkeypatch.setattr("mfsim.sweep.run.spread", None)
+    monkeypatch.setattr(importlib.import_module("mfsim.sweep.run"), "spread", None)
     before = stamps(again)
     report = sweep(exported, images, parse_axes(["weight=2,8", "activation=3,8"]), out=again)
     assert report == swept[1]
@@ -119,7 +120,7 @@ def test_a_failed_point_keeps_its_sentence_until_it_is_tried_again(swept, again,
     folder.write(key, {"figures": None, "error": "it failed"})
     axes = parse_axes(["weight=2,8", "activation=3,8"])
     with monkeypatch.context() as patched:
-        patched.setattr("mfsim.sweep.run.spread", None)
+        patched.setattr(importlib.import_module("mfsim.sweep.run"), "spread", None)
         report = sweep(exported, images, axes, out=again)
     assert {row.error for row in report.failed} == {"it failed"}
     assert "it failed" in (again / "sweep.csv").read_text()
@@ -179,7 +180,7 @@ def test_an_interruption_leaves_tables_of_what_is_there(again, exported, images,
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr("mfsim.sweep.run.spread", interrupted)
+    monkeypatch.setattr(importlib.import_module("mfsim.sweep.run"), "spread", interrupted)
     with pytest.raises(KeyboardInterrupt):
         sweep(exported, images, parse_axes(["weight=2,8", "activation=3,5,8"]), out=again)
     content = json.loads((again / "sweep.json").read_text())

@@ -24,7 +24,7 @@ from mfsim.ops.elementwise.sub import OP as SUB
 # the difference, and one with another scale relabels the grid.
 
 
-def quantize_linear(lowering: Lowering, node: FileNode) -> None:
+def _quantize_linear(lowering: Lowering, node: FileNode) -> None:
     """Requantize, together with a Clip of the codes behind it."""
     if node in lowering.input_quants:
         value = lowering.values[node.inputs[0]]
@@ -60,16 +60,16 @@ def _undoes(user: FileNode, node: FileNode) -> bool:
     return same and user.integer("axis", 1) == node.integer("axis", 1)
 
 
-def dequantize_linear(lowering: Lowering, node: FileNode) -> None:
+def _dequantize_linear(lowering: Lowering, node: FileNode) -> None:
     """Count the codes from the zero point of the node and relabel their grid."""
     value = lowering.value(node, 0)
     x = lowering.builder.tensors[value.name] if isinstance(value, Coded) else lowering.tensor(node, 0)
     quantizer = lowering.linear(node, len(x.shape))
-    name = counted_from(lowering, node, 0, quantizer.one_zero_point)
+    name = _counted_from(lowering, node, 0, quantizer.one_zero_point)
     lowering.alias(node, lowering.relabelled(node, name, quantizer.scale_for(x.shape)))
 
 
-def counted_from(lowering: Lowering, node: FileNode, k: int, zero_point: int) -> str:
+def _counted_from(lowering: Lowering, node: FileNode, k: int, zero_point: int) -> str:
     """Return the tensor of the integers of input `k` minus a zero point, on whatever scale it has."""
     value = lowering.value(node, k)
     have = value.zero_point if isinstance(value, Coded) else 0
@@ -81,8 +81,7 @@ def counted_from(lowering: Lowering, node: FileNode, k: int, zero_point: int) ->
     return lowering.inner(node, SUB.name, [name, lowering.constant(f"{name}.zero_point", offset, scale)])
 
 
-LINEAR_FOREIGN_RULES = {("", "QuantizeLinear"): quantize_linear, ("", "DequantizeLinear"): dequantize_linear}
-
+LINEAR_FOREIGN_RULES = {("", "QuantizeLinear"): _quantize_linear, ("", "DequantizeLinear"): _dequantize_linear}
 
 # QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger: products of stored integers, with zero points and scales.
 #
@@ -97,7 +96,7 @@ PRODUCTS = {
 }
 
 
-def qlinear(lowering: Lowering, node: FileNode) -> None:
+def _qlinear(lowering: Lowering, node: FileNode) -> None:
     """Multiply dequantized operands and quantize the sums again."""
     x = _operand(lowering, node, 0, (1, 2), 1)
     w = _operand(lowering, node, 3, (4, 5), 0 if node.op == "QLinearConv" else -1)
@@ -111,7 +110,7 @@ def qlinear(lowering: Lowering, node: FileNode) -> None:
     lowering.alias(node, Coded(requantized(lowering, node, acc, quantizer, None), quantizer.one_zero_point))
 
 
-def integer_product(lowering: Lowering, node: FileNode) -> None:
+def _integer_product(lowering: Lowering, node: FileNode) -> None:
     """Multiply integers minus their zero points; the sums lie on the scale 1."""
     x = _operand(lowering, node, 0, (None, 2), 1)
     w = _operand(lowering, node, 1, (None, 3), 0 if node.op == "ConvInteger" else -1)
@@ -147,7 +146,7 @@ def _operand(lowering: Lowering, node: FileNode, k: int, parameters: tuple[int |
         raise ModelError(f"input {k} must be integers, not {lowering.shown(node, k)}")
     x = lowering.builder.tensors[value if isinstance(value, str) else value.name]
     quantizer = linear_quantizer_of(at, np.asarray(scale), zero_point, None, len(x.shape))
-    counted = counted_from(lowering, node, k, quantizer.one_zero_point)
+    counted = _counted_from(lowering, node, k, quantizer.one_zero_point)
     lowering.values[name] = lowering.relabelled(node, counted, quantizer.scale_for(x.shape))
     return name
 
@@ -168,6 +167,6 @@ def _bias(lowering: Lowering, node: FileNode) -> str:
     return name
 
 
-QLINEAR_FOREIGN_RULES = {("", op): qlinear if op.startswith("QLinear") else integer_product for op in PRODUCTS}
+QLINEAR_FOREIGN_RULES = {("", op): _qlinear if op.startswith("QLinear") else _integer_product for op in PRODUCTS}
 
 FOREIGN_RULES = LINEAR_FOREIGN_RULES | QLINEAR_FOREIGN_RULES

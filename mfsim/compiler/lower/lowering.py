@@ -4,7 +4,7 @@ Every value of the file is one of four things: the name of a program tensor (`st
 (`Coded`), quantized constant values (`Grid`), or a plain constant array. Rules ask for what they need and
 get it, or raise an error that says what is wrong; `naming` puts the node in front.
 
-A file of the dialect is `strict`: nothing is approximated. In a file of others `multiplier_bits` is not
+A file of the dialect is `strict`: nothing is approximated. In a third-party file `multiplier_bits` is not
 0, and what a rule approximates it says in a note.
 """
 

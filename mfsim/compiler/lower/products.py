@@ -23,7 +23,7 @@ from mfsim.ops.traits import Trait
 
 # Biases: the third input of a dense op, or an Add of a constant right behind a product.
 #
-# A bias lies on the grid of its accumulator, exactly, or it is an error; in a file of others it is rounded
+# A bias lies on the grid of its accumulator, exactly, or it is an error; in a third-party file it is rounded
 # to it, which is noted, or added behind on a finer grid where that would lose more. Behind a product it is taken in only if nothing else reads the product and if it
 # lies on that grid; else the Add stays an op of its own.
 

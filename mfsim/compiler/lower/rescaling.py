@@ -1,4 +1,4 @@
-"""What files of others need between quantizers: gains and offsets of any size, and operands on one grid.
+"""What third-party files need between quantizers: gains and offsets of any size, and operands on one grid.
 
 A gain relabels the grid, exactly. An offset, and an operand whose scale is no power of two away from that
 of the other, is rounded to a grid that is `GUARD_BITS` finer than what it meets, and noted.

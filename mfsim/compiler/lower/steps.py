@@ -137,7 +137,7 @@ FOREIGN_HINTS = {
     "ConvTranspose": HINTS["ConvTranspose"],
     "Einsum": HINTS["Einsum"],
 } | dict.fromkeys([op for op, hint in HINTS.items() if hint == TABLE and op != "Softmax"], NO_INTEGERS)
-"""The same for files of others."""
+"""The same for third-party files."""
 
 OTHERWISE = "leave it out of the model or write it with the ops that have a rule"
 

@@ -8,10 +8,10 @@ are executed like all others.
 
 from __future__ import annotations
 
-from mfsim.ops.op import Op, size
-from mfsim.ops.products import dense_count, dense_inference, unpacked
+from mfsim.ops.op import Op
+from mfsim.ops.products import DENSE_HELD, dense_count, dense_inference, unpacked
 from mfsim.ops.traits import Role, Trait
-from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, window_sums, window_terms
+from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
 def infer(tensors, attributes):
@@ -27,9 +27,8 @@ def reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs):
-    _, channels, rows, columns = inputs[1].shape
-    return dense_count(node, inputs, outputs, size(outputs[0].shape) * channels * rows * columns)
+def count(node, inputs, outputs, taps="executed"):
+    return dense_count(node, inputs, *counted_terms(inputs, outputs, node.attributes, taps))
 
 
 OP = Op(
@@ -46,4 +45,6 @@ OP = Op(
     infer=infer,
     reference=reference,
     count=count,
+    windowed=True,
+    held=DENSE_HELD,
 )

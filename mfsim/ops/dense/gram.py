@@ -70,4 +70,5 @@ OP = Op(
     infer=infer,
     reference=reference,
     count=count,
+    held={"plain.mul": "product", "plain.total": "acc"},
 )

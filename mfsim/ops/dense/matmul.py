@@ -19,7 +19,7 @@ from mfsim.errors import FormatError
 from mfsim.ir.program import Tensor
 from mfsim.ops.matrices import matrix_sums, matrix_terms
 from mfsim.ops.op import Attribute, Op, size
-from mfsim.ops.products import dense_count, dense_inference, unpacked
+from mfsim.ops.products import DENSE_HELD, dense_count, dense_inference, unpacked
 from mfsim.ops.traits import Role, Trait
 
 
@@ -54,7 +54,7 @@ def reference(inputs, attributes):
 def count(node, inputs, outputs):
     length, total = inputs[0].shape[-1], size(outputs[0].shape)
     terms = total * (length + 1) // 2 if node.attributes["triangle"] == "lower" else total * length
-    return dense_count(node, inputs, outputs, terms)
+    return dense_count(node, inputs, terms, total)
 
 
 OP = Op(
@@ -73,4 +73,5 @@ OP = Op(
     reference=reference,
     count=count,
     derive=derive,
+    held=DENSE_HELD,
 )

@@ -9,12 +9,12 @@ not neutral here. Grids, ranges and sources: `mfsim/ops/distance/definition.py`.
 
 from __future__ import annotations
 
-from mfsim.ops.distance.adder_matmul import ADDER
+from mfsim.ops.distance.adder_matmul import ADDER, HELD
 from mfsim.ops.distance.definition import ALIGNED_ATTRIBUTES, aligned_count, aligned_inference, aligned_term, derive_for
 from mfsim.ops.op import Op
 from mfsim.ops.products import unpacked
 from mfsim.ops.traits import Role, Signature, Trait, W, X
-from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, window_sums, window_terms
+from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
 def infer(tensors, attributes):
@@ -30,9 +30,8 @@ def reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs):
-    _, channels, rows, columns = inputs[1].shape
-    return aligned_count(ADDER, node, inputs, outputs, channels * rows * columns)
+def count(node, inputs, outputs, taps="executed"):
+    return aligned_count(ADDER, node, inputs, *counted_terms(inputs, outputs, node.attributes, taps))
 
 
 OP = Op(
@@ -50,5 +49,7 @@ OP = Op(
     infer=infer,
     reference=reference,
     count=count,
+    windowed=True,
     derive=derive_for("adder_conv2d"),
+    held=HELD,
 )

@@ -23,7 +23,7 @@ from mfsim.ops.distance.definition import (
     derive_for,
 )
 from mfsim.ops.matrices import matrix_sums, matrix_terms
-from mfsim.ops.op import Op
+from mfsim.ops.op import Held, Op, size
 from mfsim.ops.products import unpacked
 from mfsim.ops.traits import Role, Signature, Trait, W, X
 
@@ -74,6 +74,15 @@ def _count(node, bits):
     return [("addsub", bits), ("abs", (node.words["difference"].bits,))]
 
 
+HELD: Held = {
+    "shifted.shift_left": ("aligned_x", "aligned_w"),
+    "run.aligned_w": "aligned_w",
+    "adder_sums.absolute.addsub": "difference",
+    "adder_sums.absolute": "distance",
+    "adder_sums.total": "acc",
+}
+"""Which word holds which value; one of the two operands is aligned."""
+
 ADDER = Term(
     value=lambda x, w: -abs(x - w),
     bounds=_bounds,
@@ -97,7 +106,8 @@ def reference(inputs, attributes):
 
 
 def count(node, inputs, outputs):
-    return aligned_count(ADDER, node, inputs, outputs, inputs[0].shape[-1])
+    total = size(outputs[0].shape)
+    return aligned_count(ADDER, node, inputs, total * inputs[0].shape[-1], total)
 
 
 OP = Op(
@@ -114,4 +124,5 @@ OP = Op(
     reference=reference,
     count=count,
     derive=derive_for("adder_matmul"),
+    held=HELD,
 )

@@ -26,8 +26,8 @@ from mfsim.errors import FormatError
 from mfsim.ir.formats import Format, Scale
 from mfsim.ir.program import Node, Tensor, Value
 from mfsim.ops.alignment import align, check_shifts
-from mfsim.ops.bounds import Bounds, Operands
-from mfsim.ops.op import Attribute, Inference, Row, result, rows, size
+from mfsim.ops.bounds import Bounds, Operands, over_windows
+from mfsim.ops.op import Attribute, Inference, Row, result, rows
 from mfsim.ops.products import Sums, bias_codes, unpacked
 
 ALIGNED_ATTRIBUTES = (
@@ -86,8 +86,12 @@ def aligned_inference(term: Term, tensors: Sequence[Tensor], attributes: Mapping
     shifts = attributes["shift_x"], attributes["shift_w"]
     check_shifts(sums.op, ("shift_x", "shift_w"), shifts, needed)
     start = bias_codes(w, bias, scale, sums)
-    _, exact = sums.operands.exact(*shifts, product=False)
-    bounds = Bounds.of_terms(*term.bounds(exact, *shifts)).in_ints().started_with(start)
+
+    def found(operands: Operands) -> tuple[Bounds]:
+        _, exact = operands.exact(*shifts, product=False)
+        return (Bounds.of_terms(*term.bounds(exact, *shifts), exact.taps).in_ints(),)
+
+    bounds = over_windows(found, sums.operands, sums.windows)[0].started_with(start)
     ends = [(t.range.low << s, t.range.high << s) for t, s in zip((x, w), shifts, strict=True)]
     if any(attributes.get("pads", ())):
         ends[0] = min(ends[0][0], 0), max(ends[0][1], 0)
@@ -105,12 +109,10 @@ def aligned_term(term: Term, x: np.ndarray, w: np.ndarray, attributes: Mapping[s
     return term.value(x * 2 ** attributes["shift_x"], w * 2 ** attributes["shift_w"])
 
 
-def aligned_count(
-    term: Term, node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], length: int
-) -> list[Row]:
-    """Return the rows of a product with sums of `length` terms."""
+def aligned_count(term: Term, node: Node, inputs: Sequence[Tensor], terms: int, sums: int) -> list[Row]:
+    """Return the rows of a product with `terms` terms in all its `sums`."""
     x, w, bias = unpacked(inputs)
-    words, total = node.words, size(outputs[0].shape)
+    words = node.words
     bits = {name: words.get(f"aligned_{name}", t.format).bits for name, t in (("x", x), ("w", w))}
     prepared = []
     for name, tensor in (("x", x), ("w", w)):
@@ -124,7 +126,7 @@ def aligned_count(
     return rows(
         node,
         *prepared,
-        *((primitive, widths, total * length) for primitive, widths in term.count(node, (bits["x"], bits["w"]))),
-        ("addsub", (words["acc"].bits, addend), total * (length - (bias is None))),
-        ("neg", (addend,), total if bias is None else 0),
+        *((primitive, widths, terms) for primitive, widths in term.count(node, (bits["x"], bits["w"]))),
+        ("addsub", (words["acc"].bits, addend), terms - sums * (bias is None)),
+        ("neg", (addend,), sums if bias is None else 0),
     )

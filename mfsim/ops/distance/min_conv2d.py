@@ -10,11 +10,11 @@ costs; x is aligned and its magnitude taken once for each code.
 from __future__ import annotations
 
 from mfsim.ops.distance.definition import ALIGNED_ATTRIBUTES, aligned_count, aligned_inference, aligned_term, derive_for
-from mfsim.ops.distance.min_matmul import MIN
+from mfsim.ops.distance.min_matmul import HELD, MIN
 from mfsim.ops.op import Op
 from mfsim.ops.products import unpacked
 from mfsim.ops.traits import Role, Signature, Trait, W, X
-from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, window_sums, window_terms
+from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
 def infer(tensors, attributes):
@@ -30,9 +30,8 @@ def reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs):
-    _, channels, rows, columns = inputs[1].shape
-    return aligned_count(MIN, node, inputs, outputs, channels * rows * columns)
+def count(node, inputs, outputs, taps="executed"):
+    return aligned_count(MIN, node, inputs, *counted_terms(inputs, outputs, node.attributes, taps))
 
 
 OP = Op(
@@ -48,5 +47,7 @@ OP = Op(
     infer=infer,
     reference=reference,
     count=count,
+    windowed=True,
     derive=derive_for("min_conv2d"),
+    held=HELD,
 )

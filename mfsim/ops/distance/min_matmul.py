@@ -24,7 +24,7 @@ from mfsim.ops.distance.definition import (
     derive_for,
 )
 from mfsim.ops.matrices import matrix_sums, matrix_terms
-from mfsim.ops.op import Op
+from mfsim.ops.op import Held, Op, size
 from mfsim.ops.products import unpacked
 from mfsim.ops.traits import Role, Signature, Trait, W, X
 
@@ -68,6 +68,15 @@ def _count(node, bits):
     ]
 
 
+HELD: Held = {
+    "split_signs.shift_left": ("aligned_x", "aligned_w"),
+    "run.magnitudes_x": "magnitude_x",
+    "run.magnitudes_w": "magnitude_w",
+    "least.return": "least",
+    "min_sums.total": "acc",
+}
+"""Which word holds which value; one of the two operands is aligned."""
+
 MIN = Term(value=_value, bounds=_bounds, words=_words, count=_count, addend="least", magnitudes=True)
 
 
@@ -85,7 +94,8 @@ def reference(inputs, attributes):
 
 
 def count(node, inputs, outputs):
-    return aligned_count(MIN, node, inputs, outputs, inputs[0].shape[-1])
+    total = size(outputs[0].shape)
+    return aligned_count(MIN, node, inputs, total * inputs[0].shape[-1], total)
 
 
 OP = Op(
@@ -102,4 +112,5 @@ OP = Op(
     reference=reference,
     count=count,
     derive=derive_for("min_matmul"),
+    held=HELD,
 )

@@ -10,7 +10,7 @@ import numpy as np
 from mfsim.errors import FormatError
 from mfsim.ir.formats import Format
 from mfsim.ops.op import Attribute, Inference, Op, result, rows, size
-from mfsim.ops.overflow import CLAMPS, clamped_bounds, compared_ends, needed_clamp, pairs, range_of
+from mfsim.ops.overflow import CLAMPS, clamped_bounds, compared_bits, compared_ends, needed_clamp, pairs, range_of
 from mfsim.ops.traits import Trait
 
 
@@ -37,8 +37,9 @@ def reference(inputs, attributes):
 
 
 def count(node, inputs, outputs):
-    bits = (inputs[0].format.bits,)
-    n = size(inputs[0].shape) * compared_ends(node.attributes["clamp"])
+    (x,), attributes = inputs, node.attributes
+    bits = (compared_bits(x, attributes["lo"], attributes["hi"], attributes["clamp"]),)
+    n = size(x.shape) * compared_ends(attributes["clamp"])
     return rows(node, ("cmp", bits, n), ("select", bits, n))
 
 

@@ -93,4 +93,5 @@ OP = Op(
     reference=reference,
     count=count,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
+    held={"plain.magnitude": "magnitude", "plain.difference": "difference"},
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from mfsim.ops.alignment import SHIFTS_OF_A_SUM, count_sum, derive_sum, infer_sum
+from mfsim.ops.alignment import SHIFTS_OF_A_SUM, SUM_HELD, count_sum, derive_sum, infer_sum
 from mfsim.ops.op import Op
 from mfsim.ops.traits import Trait
 
@@ -26,4 +26,5 @@ OP = Op(
     count=count_sum,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     derive=partial(derive_sum, "sub"),
+    held=SUM_HELD,
 )

@@ -164,4 +164,13 @@ OP = Op(
     count=count,
     derive=derive,
     integer_body=True,
+    held={
+        "split.w": "code",
+        "join.w": "code",
+        "split.multiplied.addsub": "pair",
+        "_multiplied>product.total": "product",
+        "multiplied.mul": "product",
+        "plain>rounded.addsub": "raised",
+        "plain.y": "raised",
+    },
 )

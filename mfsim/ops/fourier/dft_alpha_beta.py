@@ -29,7 +29,7 @@ import numpy as np
 from mfsim.errors import FormatError
 from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.fourier.definition import PRODUCTS, cosines_met, length_and_bits, multiplied
-from mfsim.ops.fourier.dft_magnitude import spectrum
+from mfsim.ops.fourier.dft_magnitude import TRANSFORM_HELD, spectrum
 from mfsim.ops.fourier.dft_tables import STRETCH, bin_error, cosines, estimate_places
 from mfsim.ops.op import Attribute, Inference, Op, result, rows
 from mfsim.ops.row_functions import FRACTION, by_rows, check_fraction, row_count
@@ -162,4 +162,11 @@ OP = Op(
     count=count,
     derive=derive,
     integer_body=True,
+    held=TRANSFORM_HELD
+    | {
+        "estimate.addsub": "estimate",
+        "plain>times.return": "end",
+        "plain>rounded.addsub": "end",
+        "plain.y": "end",
+    },
 )

@@ -47,6 +47,18 @@ def derive(tensors, attributes):
     return {"power": power_places(*grid), "ends": end_factor(*grid, bits)[1]}
 
 
+TRANSFORM_HELD = {
+    "load.v": "bin",
+    "transform.v": "bin",
+    "twiddled.times.addsub": "pair",
+    "twiddled>times.return": "product",
+    "twiddled.across": "product",
+    "twiddled.along": "product",
+    "twiddled>rounded.addsub": "product",
+}
+"""Which word holds which value of a Fourier transform."""
+
+
 def infer(tensors, attributes):
     x, table = tensors
     n, bits = _size(x, table)
@@ -193,4 +205,12 @@ OP = Op(
     count=count,
     derive=derive,
     integer_body=True,
+    held=TRANSFORM_HELD
+    | {
+        "plain.addsub.mul": "square",
+        "plain.square": "square",
+        "plain.scaled": "radicand",
+        "plain.root": "root",
+        "plain.rounded.mul": "end",
+    },
 )

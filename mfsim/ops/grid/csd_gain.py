@@ -130,4 +130,5 @@ OP = Op(
     infer=infer,
     reference=reference,
     count=count,
+    held={"product.total": "acc"},
 )

@@ -1,6 +1,6 @@
 """gain: y = x * gain, by relabelling the grid: the codes stay, nothing is computed.
 
-The gain is a positive rational number, one or one for each index of `axis`. It is what a file of others
+The gain is a positive rational number, one or one for each index of `axis`. It is what a third-party file
 multiplies by (a scale, a batch norm, one over an area); whoever needs the result on another grid then
 rescales it, with a multiplication that is counted there. For powers of two there is `shift`.
 """

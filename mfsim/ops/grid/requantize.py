@@ -8,7 +8,9 @@ that a signed word is symmetric. A negative shift multiplies exactly by a power 
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 
@@ -126,24 +128,49 @@ def reference(inputs, attributes):
     return [out]
 
 
+def shift_rows(
+    bits: int, low: int, high: int, places: int, rounding: str, n: int
+) -> list[tuple[str, tuple[int, ...], int]]:
+    """Return what `n` words cost that are shifted and rounded: (primitive, widths, count).
+
+    Parameters
+    ----------
+    bits, low, high : width of the words and their proved range.
+    places : distance to the right, at most 62; to the left if negative.
+    rounding : one of `ROUNDINGS`.
+    n : number of words.
+    """
+    if places == 0:
+        return []
+    if places < 0 or rounding == "floor":
+        return [("shift", (bits,), n)]
+    if rounding == "half_even":
+        floored = max(bits - places, 1)
+        return [("shift", (bits,), n), ("or", (bits,), n), ("addsub", (floored, 1), n)]
+    # A constant is added first, so the sum that is shifted may be a bit wider. By the sign it is one of two.
+    half, all_ones = 1 << (places - 1), (1 << places) - 1
+    negative, other = {
+        "half_up": (half, half),
+        "ceil": (all_ones, all_ones),
+        "half_away": (half - 1, half),
+        "toward_zero": (all_ones, 0),
+    }[rounding]
+    ends = [v + (negative if v < 0 else other) for v in (low, high, -1, 0) if low <= v <= high]
+    wide = max(bits, Format.of_range(min(ends), max(ends), "a code and the constant that rounds it").bits)
+    chosen = n if rounding in ("half_away", "toward_zero") else 0
+    return [("select", (places,), chosen), ("addsub", (bits, places), n), ("shift", (wide,), n)]
+
+
 def count(node, inputs, outputs):
     (x,), attributes = inputs, node.attributes
     shifts = _shifts(attributes, x.shape)
-    per_shift = size(x.shape) // len(shifts)
-    right = per_shift * sum(s > 0 for s in shifts)
-    moved = per_shift * sum(s != 0 for s in shifts)
-    rounding, wide = attributes["rounding"], node.words["rounded"]
-    adds = 0 if rounding == "floor" else right
-    ends = compared_ends(attributes["clamp"])
     n = size(x.shape)
-    return rows(
-        node,
-        ("shift", (x.format.bits,), moved),
-        ("or", (x.format.bits,), right if rounding == "half_even" else 0),
-        ("addsub", (x.format.bits, 1), adds),
-        ("cmp", (wide.bits,), n * ends),
-        ("select", (wide.bits,), n * ends),
-    )
+    wide, ends = node.words["rounded"].bits, n * compared_ends(attributes["clamp"])
+    moved = [
+        shift_rows(x.format.bits, x.range.low, x.range.high, places, attributes["rounding"], n // len(shifts) * many)
+        for places, many in Counter(shifts).items()
+    ]
+    return rows(node, *chain(*moved), ("cmp", (wide,), ends), ("select", (wide,), ends))
 
 
 OP = Op(
@@ -167,4 +194,5 @@ OP = Op(
     count=count,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     derive=derive,
+    held={"round_shift.return": "rounded"},
 )

@@ -11,13 +11,15 @@ while |x * multiplier| < 2**(multiplier bits + shift). A channel whose multiplie
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 
 from mfsim.errors import FormatError, RangeError
 from mfsim.ir.formats import Format, Scale
-from mfsim.ops.grid.requantize import ROUNDINGS, rounded
+from mfsim.ops.grid.requantize import ROUNDINGS, rounded, shift_rows
 from mfsim.ops.op import Attribute, Inference, Op, result, rows, size
 from mfsim.ops.overflow import CLAMPS, clamped_bounds, compared_ends, needed_clamp, range_of, word_limits
 from mfsim.ops.traits import Trait
@@ -151,15 +153,18 @@ def count(node, inputs, outputs):
     channels = len(attributes["shift"])
     per_channel, n = size(x.shape) // channels, size(x.shape)
     multiplied = per_channel * sum(m != 1 for m in attributes["multiplier"])
-    moved = per_channel * sum(s > 0 for s in attributes["shift"])
     product, wide, rounding = node.words["product"].bits, node.words["rounded"].bits, attributes["rounding"]
+    products, _, _ = _bounds(x, attributes)
+    low, high = min(a for a, _ in products), max(b for _, b in products)
+    moved = [
+        shift_rows(product, low, high, places, rounding, per_channel * many)
+        for places, many in Counter(attributes["shift"]).items()
+    ]
     ends = n * compared_ends(attributes["clamp"])
     return rows(
         node,
-        ("mul", (x.format.bits, max(attributes["multiplier"]).bit_length()), multiplied, "fixed"),
-        ("shift", (product,), moved),
-        ("or", (product,), moved if rounding == "half_even" else 0),
-        ("addsub", (product, 1), 0 if rounding == "floor" else moved),
+        ("mul", (x.format.bits, max(*attributes["multiplier"], 1).bit_length()), multiplied, "fixed"),
+        *chain(*moved),
         ("cmp", (wide,), ends),
         ("select", (wide,), ends),
     )
@@ -190,4 +195,5 @@ OP = Op(
     count=count,
     realisations=frozenset({"kernel", "integer"}),
     derive=derive,
+    held={"plain.mul": "product", "round_shift.return": "rounded"},
 )

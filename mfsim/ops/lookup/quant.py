@@ -25,7 +25,7 @@ MOST_BITS = MAX_ENTRIES.bit_length() - 1
 """The widest input that a table serves."""
 
 
-def function_name(layer: nn.Module) -> str:
+def _function_name(layer: nn.Module) -> str:
     """Return the name that the function of `layer` has in `mfsim.ops.function_table`."""
     if isinstance(layer, nn.GELU):
         return "gelu_tanh" if layer.approximate == "tanh" else "gelu"
@@ -61,7 +61,7 @@ class QuantTable(QuantNonlinear):
         super().__init__(layer, bits, signed)
         if bits > MOST_BITS:
             raise RecipeError(f"`activation` of a table must be at most {MOST_BITS} bits, not {bits}")
-        self.name = function_name(layer)
+        self.name = _function_name(layer)
 
     def make_constants(self) -> None:
         """Set `table` and `first`."""

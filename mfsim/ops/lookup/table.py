@@ -14,7 +14,7 @@ import numpy as np
 from mfsim.errors import FormatError, ShapeError
 from mfsim.ir.formats import Format, Range
 from mfsim.ops.op import Attribute, Inference, Op, result, rows, size
-from mfsim.ops.overflow import CLAMPS, clamped_bounds, compared_ends, needed_clamp
+from mfsim.ops.overflow import CLAMPS, clamped_bounds, compared_bits, compared_ends, needed_clamp
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 MAX_ENTRIES = 2**16
@@ -68,8 +68,8 @@ def reference(inputs, attributes):
 
 def count(node, inputs, outputs):
     x, table = inputs
-    n, bits = size(x.shape), x.format.bits
-    ends = compared_ends(node.attributes["clamp"])
+    n, first, clamp = size(x.shape), node.attributes["first"], node.attributes["clamp"]
+    bits, ends = compared_bits(x, first, first + table.shape[0] - 1, clamp), compared_ends(clamp)
     index_bits = max(1, (table.shape[0] - 1).bit_length())
     return rows(
         node,

@@ -11,9 +11,9 @@ magnitudes of x are made once for each code of x, not for each tap; the sign of 
 from __future__ import annotations
 
 from mfsim.ops.op import Op
-from mfsim.ops.products import MF_ATTRIBUTES, derive, mf_count, mf_inference, mf_terms, shift_gains, unpacked
+from mfsim.ops.products import MF_ATTRIBUTES, MF_HELD, derive, mf_count, mf_inference, mf_terms, shift_gains, unpacked
 from mfsim.ops.traits import Role, Signature, Trait, W, X
-from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, window_sums, window_terms
+from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
 def infer(tensors, attributes):
@@ -30,9 +30,8 @@ def reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs):
-    _, channels, rows, columns = inputs[1].shape
-    return mf_count(node, inputs, outputs, channels * rows * columns, 1)
+def count(node, inputs, outputs, taps="executed"):
+    return mf_count(node, inputs, outputs, 1, *counted_terms(inputs, outputs, node.attributes, taps))
 
 
 OP = Op(
@@ -50,5 +49,7 @@ OP = Op(
     infer=infer,
     reference=reference,
     count=count,
+    windowed=True,
     derive=derive,
+    held=MF_HELD,
 )

@@ -10,8 +10,8 @@ negation and 1 shift; without, 2K - 1, 2 and 1.
 from __future__ import annotations
 
 from mfsim.ops.matrices import matrix_sums, matrix_terms
-from mfsim.ops.op import Op
-from mfsim.ops.products import MF_ATTRIBUTES, derive, mf_count, mf_inference, mf_terms, shift_gains, unpacked
+from mfsim.ops.op import Op, size
+from mfsim.ops.products import MF_ATTRIBUTES, MF_HELD, derive, mf_count, mf_inference, mf_terms, shift_gains, unpacked
 from mfsim.ops.traits import Role, Signature, Trait, W, X
 
 
@@ -30,7 +30,8 @@ def reference(inputs, attributes):
 
 
 def count(node, inputs, outputs):
-    return mf_count(node, inputs, outputs, inputs[0].shape[-1], len(outputs[0].shape) - 1)
+    (y,) = outputs
+    return mf_count(node, inputs, outputs, len(y.shape) - 1, size(y.shape) * inputs[0].shape[-1], size(y.shape))
 
 
 OP = Op(
@@ -47,4 +48,5 @@ OP = Op(
     reference=reference,
     count=count,
     derive=derive,
+    held=MF_HELD,
 )

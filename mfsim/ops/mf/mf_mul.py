@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from mfsim.ops.bounds import mf_bounds
 from mfsim.ops.broadcast_products import check_operands, element_operands, element_range, range_axis
-from mfsim.ops.op import Inference, Op, result
+from mfsim.ops.op import Inference, Op, result, size
 from mfsim.ops.products import MF_ATTRIBUTES, derive, joined_scale, mf_count, mf_terms, mf_words, shift_gains
 from mfsim.ops.traits import Input, Role, Signature, Trait, X
 
@@ -33,7 +33,8 @@ def reference(inputs, attributes):
 
 
 def count(node, inputs, outputs):
-    return mf_count(node, inputs, outputs, 1, len(outputs[0].shape) - 1)
+    (y,) = outputs
+    return mf_count(node, inputs, outputs, len(y.shape) - 1, size(y.shape), size(y.shape))
 
 
 OP = Op(
@@ -48,4 +49,5 @@ OP = Op(
     reference=reference,
     count=count,
     derive=derive,
+    held={"plain.part_x": ("acc_x", "acc"), "plain.part_w": "acc_w", "plain.addsub": "acc"},
 )

@@ -95,6 +95,18 @@ class Row:
         return words
 
 
+CENTRED_HELD = {"centre.times_length": "scaled", "centre>row_sum.total": "sum", "centre.centred": "centred"}
+
+SPREAD_HELD = {
+    "scaled_squares.mul": "square",
+    "scaled_squares.squares": "squares",
+    "scaled_squares.return": "scaled_squares",
+    "spread.mul": "squared_sum",
+    "spread.return": "spread",
+}
+"""Which word holds which value of a norm: of what is centred, and of the sums of squares."""
+
+
 def check_channels(op: str, name: str, tensor, length: int) -> None:
     """Raise unless `tensor` is a constant of one code for each channel."""
     if not tensor.is_constant:

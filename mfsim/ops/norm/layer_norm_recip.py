@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import partial
 
 from mfsim.ops.norm import root_norms
+from mfsim.ops.norm.definition import CENTRED_HELD, SPREAD_HELD
 from mfsim.ops.op import Op
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
@@ -44,4 +45,5 @@ OP = Op(
     derive=root_norms.derive,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
+    held=CENTRED_HELD | SPREAD_HELD | root_norms.MULTIPLIED_HELD,
 )

@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import partial
 
 from mfsim.ops.norm import root_norms
+from mfsim.ops.norm.definition import SPREAD_HELD
 from mfsim.ops.op import Op
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
@@ -41,4 +42,5 @@ OP = Op(
     derive=root_norms.derive,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
+    held={"plain.codes": "scaled"} | SPREAD_HELD | root_norms.DIVIDED_HELD,
 )

@@ -80,6 +80,26 @@ def _normalised(row: Row, gammas, gamma, attributes, least_root: int) -> list[in
     return [rounded_root(min(by_spread, by_deviation) * g * g * gain) for g in gammas]
 
 
+_ROOT_HELD = {"guarded_root.addsub": "radicand", "guarded_root.return": "root"}
+
+DIVIDED_HELD = {
+    **_ROOT_HELD,
+    "divide_rows.weighted": "weighted",
+    "divide_rows.numerator": "numerator",
+    "divide_rows.divisor": "divisor",
+    "divide_rows.y": "normalised",
+}
+
+MULTIPLIED_HELD = {
+    **_ROOT_HELD,
+    "multiply_rows.weighted": "weighted",
+    "multiply_rows.reciprocal": "reciprocal",
+    "multiply_rows.product": "product",
+    "multiply_rows.y": "normalised",
+}
+"""Which word holds which value from the radicand on: with a division for each code, with one for each row."""
+
+
 def infer(op: str, centred: bool, tensors, attributes):
     """Prove a norm of the inputs x, gamma and, if `centred`, beta; with K where the attributes have it."""
     x, gamma, *beta = tensors
@@ -186,7 +206,7 @@ def _division_rows(attributes, words, n: int, length: int) -> list[tuple[Any, ..
     return [
         ("shift", (root,), n * (1 + (attributes["shift"] < 0))),
         ("shift", (weighted,), n * length),
-        ("addsub", (numerator, root), n * length),
+        ("addsub", (numerator, root + max(-attributes["shift"], 0)), n * length),
         ("div", (numerator, words["divisor"].bits), n * length),
     ]
 

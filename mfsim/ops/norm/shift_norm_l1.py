@@ -15,6 +15,7 @@ from __future__ import annotations
 from functools import partial
 
 from mfsim.ops.norm import shift_norms
+from mfsim.ops.norm.definition import CENTRED_HELD
 from mfsim.ops.op import Op
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
@@ -41,4 +42,5 @@ OP = Op(
     count=partial(shift_norms.count, False),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
+    held=CENTRED_HELD | shift_norms.SHIFTED_HELD | {"plain>row_sum.total": "statistic"},
 )

@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import partial
 
 from mfsim.ops.norm import shift_norms
+from mfsim.ops.norm.definition import CENTRED_HELD, SPREAD_HELD
 from mfsim.ops.op import Op
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
@@ -40,4 +41,5 @@ OP = Op(
     count=partial(shift_norms.count, True),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
+    held=CENTRED_HELD | SPREAD_HELD | shift_norms.SHIFTED_HELD,
 )

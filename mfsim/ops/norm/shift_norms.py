@@ -77,6 +77,10 @@ def _normalised(row: Row, squares: bool, thresholds: list[int], attributes) -> l
     return [rounded_root(worst * Fraction(4) ** (attributes["fraction"] + g)) for g in attributes["exponents"]]
 
 
+SHIFTED_HELD = {"shift_rows.addsub": "numerator", "shift_rows.host_places": "places", "shift_rows.y": "normalised"}
+"""Which word holds which value from the magnitudes on."""
+
+
 def infer(op: str, squares: bool, tensors, attributes):
     """Prove a shift norm of the inputs x, thresholds and beta, with the statistic of `squares` or magnitudes."""
     x, thresholds, beta = tensors

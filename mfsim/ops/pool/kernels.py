@@ -12,37 +12,39 @@ from mfsim.kernels.windows import gather, inside, window_of
 
 
 @kernel
-def plain_max_pool2d(x, window, y):
-    """Take x [planes, H, W], y [planes, H', W']; padding is left out, and no window is all padding."""
+def _plain_max_pool2d(x, window, patch, y):
+    """Take x [planes, H, W], y [planes, H', W']; the patch holds one window, and no window is all padding.
+
+    A tap in the padding repeats the first code of its window inside x, which changes no greatest code.
+    """
     rows, columns, stride_y, stride_x, top, left, step_y, step_x = window
     for row in range(y.shape[1]):
         above = row * stride_y - top
-        first_y, end_y = inside(above, step_y, rows, x.shape[1])
+        first_y, _ = inside(above, step_y, rows, x.shape[1])
         for column in range(y.shape[2]):
             before = column * stride_x - left
-            first_x, end_x = inside(before, step_x, columns, x.shape[2])
+            first_x, _ = inside(before, step_x, columns, x.shape[2])
             for p in range(y.shape[0]):
-                best = x[p, above + first_y * step_y, before + first_x * step_x]
-                for ky in range(first_y, end_y):
-                    for kx in range(first_x + (ky == first_y), end_x):
-                        code = x[p, above + ky * step_y, before + kx * step_x]
-                        best = select(less(best, code), code, best)
+                gather(x, p, row, column, window, x[p, above + first_y * step_y, before + first_x * step_x], patch)
+                best = patch[0]
+                for k in range(1, patch.size):
+                    best = select(less(best, patch[k]), patch[k], best)
                 y[p, row, column] = best
 
 
 def run_max_pool2d(inputs, attributes, outputs):
     x, y = inputs[0], outputs[0]
     planes = x.shape[0] * x.shape[1]
-    plain_max_pool2d(
-        x.reshape(planes, *x.shape[2:]), window_of(attributes["kernel"], attributes), y.reshape(planes, *y.shape[2:])
-    )
+    window = window_of(attributes["kernel"], attributes)
+    patch = np.empty(window[0] * window[1], dtype=x.dtype)
+    _plain_max_pool2d(x.reshape(planes, *x.shape[2:]), window, patch, y.reshape(planes, *y.shape[2:]))
 
 
 # sum_pool2d: sum of each window. Definition: mfsim/ops/pool/sum_pool2d.py.
 
 
 @kernel
-def plain_sum_pool2d(x, window, patch, y):
+def _plain_sum_pool2d(x, window, patch, y):
     """Take x [planes, H, W], y [planes, H', W']; the patch holds one window."""
     for p in range(y.shape[0]):
         for row in range(y.shape[1]):
@@ -59,4 +61,4 @@ def run_sum_pool2d(inputs, attributes, outputs):
     planes = x.shape[0] * x.shape[1]
     window = window_of(attributes["kernel"], attributes)
     patch = np.empty(window[0] * window[1], dtype=x.dtype)
-    plain_sum_pool2d(x.reshape(planes, *x.shape[2:]), window, patch, y.reshape(planes, *y.shape[2:]))
+    _plain_sum_pool2d(x.reshape(planes, *x.shape[2:]), window, patch, y.reshape(planes, *y.shape[2:]))

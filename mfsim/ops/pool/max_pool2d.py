@@ -2,8 +2,8 @@
 
     y[c, r, s] = max_{i, j} x[c, r*stride + i*dilation - pad, ...],   padding left out
 
-k codes in a window take k - 1 comparisons and k - 1 selections. Channels do not mix, so each may
-have its own scale.
+k taps of a window take k - 1 comparisons and k - 1 selections; a tap in the padding repeats the first code
+of its window inside x, and is executed like all others. Channels do not mix, so each may have its own scale.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from mfsim.errors import FormatError
 from mfsim.ops.op import Inference, Op, result, rows
 from mfsim.ops.traits import Trait
-from mfsim.ops.windows import DILATIONS, KERNEL, PADS, STRIDES, plane_shape, tap_planes, taps_inside
+from mfsim.ops.windows import DILATIONS, KERNEL, PADS, STRIDES, counted_taps, plane_shape, tap_planes, taps_inside
 
 BELOW = -(2**63)
 """A number less than every code; it stands for padding in the definition."""
@@ -41,11 +41,10 @@ def reference(inputs, attributes):
     return [greatest]
 
 
-def count(node, inputs, outputs):
+def count(node, inputs, outputs, taps="executed"):
     (x,), (y,) = inputs, outputs
-    rows_inside, columns_inside = taps_inside("max_pool2d", x, y.shape[2:], node.attributes)
-    codes = sum(rows_inside) * sum(columns_inside)
-    n = y.shape[1] * (codes - y.shape[2] * y.shape[3])
+    codes, windows = counted_taps(x, y, node.attributes["kernel"], node.attributes, taps)
+    n = y.shape[1] * (codes - windows)
     return rows(node, ("cmp", (x.format.bits,), n), ("select", (x.format.bits,), n))
 
 
@@ -60,4 +59,5 @@ OP = Op(
     infer=infer,
     reference=reference,
     count=count,
+    windowed=True,
 )

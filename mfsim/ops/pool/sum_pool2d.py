@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from mfsim.errors import FormatError
 from mfsim.ir.formats import Format
-from mfsim.ops.op import Attribute, Inference, Op, result, rows, size
+from mfsim.ops.op import Attribute, Inference, Op, result, rows
 from mfsim.ops.traits import Signature, Trait
-from mfsim.ops.windows import KERNEL, PADS, STRIDES, plane_shape, tap_planes, taps_inside
+from mfsim.ops.windows import KERNEL, PADS, STRIDES, counted_taps, plane_shape, tap_planes, taps_inside
 
 
 def _mean_exponent(kernel) -> int:
@@ -50,10 +50,10 @@ def reference(inputs, attributes):
     return [sum(plane for _, plane in tap_planes(x, attributes["kernel"], attributes, 0))]
 
 
-def count(node, inputs, outputs):
-    kernel = node.attributes["kernel"]
-    widths = (node.words["acc"].bits, inputs[0].format.bits)
-    return rows(node, ("addsub", widths, size(outputs[0].shape) * (kernel[0] * kernel[1] - 1)))
+def count(node, inputs, outputs, taps="executed"):
+    (x,), (y,) = inputs, outputs
+    codes, windows = counted_taps(x, y, node.attributes["kernel"], node.attributes, taps)
+    return rows(node, ("addsub", (node.words["acc"].bits, x.format.bits), y.shape[1] * (codes - windows)))
 
 
 OP = Op(
@@ -73,4 +73,6 @@ OP = Op(
     infer=infer,
     reference=reference,
     count=count,
+    windowed=True,
+    held={"plain.total": "acc"},
 )

@@ -18,8 +18,11 @@ import numpy as np
 from mfsim.errors import FormatError
 from mfsim.ir.formats import Format
 from mfsim.ir.program import Node, Tensor
-from mfsim.ops.op import Inference, Row, rows, size
+from mfsim.ops.op import Inference, Row, rows
 from mfsim.ops.products import Sums, dense_inference, unpacked
+
+SHIFT_HELD = {"shift_sums.shift_left": "shifted", "shift_sums.total": "acc"}
+"""Which word holds which value."""
 
 
 def check_powers(op: str, w: Tensor) -> None:
@@ -43,17 +46,17 @@ def shift_inference(tensors: Sequence[Tensor], sums: Sums) -> Inference:
     return replace(proved, words=words)
 
 
-def shift_count(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], length: int) -> list[Row]:
-    """Return the rows of a product with power-of-two weights, with sums of `length` terms.
+def shift_count(node: Node, inputs: Sequence[Tensor], terms: int, sums: int) -> list[Row]:
+    """Return the rows of a product with power-of-two weights, with `terms` terms in all its `sums`.
 
     The second width of a shift is that of its distance, which a weight holds.
     """
     x, w, bias = unpacked(inputs)
-    total, shifted = size(outputs[0].shape), node.words["shifted"].bits
+    shifted = node.words["shifted"].bits
     places = max(w.range.bound, 1).bit_length() - 1
     return rows(
         node,
-        ("shift", (x.format.bits, max(places.bit_length(), 1)), total * length),
-        ("addsub", (node.words["acc"].bits, shifted), total * (length - (bias is None))),
-        ("neg", (shifted,), total if bias is None else 0),
+        ("shift", (x.format.bits, max(places.bit_length(), 1)), terms),
+        ("addsub", (node.words["acc"].bits, shifted), terms - sums * (bias is None)),
+        ("neg", (shifted,), sums if bias is None else 0),
     )

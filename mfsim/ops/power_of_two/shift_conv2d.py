@@ -10,10 +10,10 @@ one of `shift_matmul` of length C / groups * rows * columns costs. Weights, word
 from __future__ import annotations
 
 from mfsim.ops.op import Op
-from mfsim.ops.power_of_two.definition import shift_count, shift_inference
+from mfsim.ops.power_of_two.definition import SHIFT_HELD, shift_count, shift_inference
 from mfsim.ops.products import unpacked
 from mfsim.ops.traits import Role, Signature, Trait, W, X
-from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, window_sums, window_terms
+from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
 def infer(tensors, attributes):
@@ -29,9 +29,8 @@ def reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs):
-    _, channels, rows, columns = inputs[1].shape
-    return shift_count(node, inputs, outputs, channels * rows * columns)
+def count(node, inputs, outputs, taps="executed"):
+    return shift_count(node, inputs, *counted_terms(inputs, outputs, node.attributes, taps))
 
 
 OP = Op(
@@ -47,4 +46,6 @@ OP = Op(
     infer=infer,
     reference=reference,
     count=count,
+    windowed=True,
+    held=SHIFT_HELD,
 )

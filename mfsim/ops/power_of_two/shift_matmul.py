@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.ops.matrices import matrix_sums, matrix_terms
-from mfsim.ops.op import Op
-from mfsim.ops.power_of_two.definition import check_powers, shift_count, shift_inference
+from mfsim.ops.op import Op, size
+from mfsim.ops.power_of_two.definition import SHIFT_HELD, check_powers, shift_count, shift_inference
 from mfsim.ops.products import unpacked
 from mfsim.ops.traits import Role, Signature, Trait, W, X
 
@@ -33,7 +33,8 @@ def reference(inputs, attributes):
 
 
 def count(node, inputs, outputs):
-    return shift_count(node, inputs, outputs, inputs[0].shape[-1])
+    total = size(outputs[0].shape)
+    return shift_count(node, inputs, total * inputs[0].shape[-1], total)
 
 
 def powers(rng: np.random.Generator, largest: int, shape: tuple[int, ...]) -> np.ndarray:
@@ -55,4 +56,5 @@ OP = Op(
     infer=infer,
     reference=reference,
     count=count,
+    held=SHIFT_HELD,
 )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from mfsim.ir.formats import Format
 from mfsim.ops.op import Inference, Op, result, rows
 from mfsim.ops.softmax.rows import CLAMP, FRACTION, HIDDEN, check_fraction, grid, result_range
-from mfsim.ops.softmax.softmax_definition import Terms, derivation, mask_of, term_rows, terms_of, weighed
+from mfsim.ops.softmax.softmax_definition import TERMS_HELD, Terms, derivation, mask_of, term_rows, terms_of, weighed
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
@@ -62,4 +62,5 @@ OP = Op(
     derive=derivation("softmax", 2),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
+    held=TERMS_HELD | {"plain.addsub": "numerator"},
 )

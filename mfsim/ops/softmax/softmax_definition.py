@@ -94,6 +94,15 @@ class Terms:
         return x.range.axis is None and self.rows.whole
 
 
+TERMS_HELD = {
+    "terms_and_sum.distance": "distance",
+    "terms_and_sum.term": "term",
+    "terms_and_sum.total": "sum",
+    "at_least.return": "sum",
+}
+"""Which word holds which value up to the sum of a row."""
+
+
 def mask_of(tensors, without: int):
     """Return the mask behind `without` inputs, or None."""
     return tensors[without] if len(tensors) > without else None

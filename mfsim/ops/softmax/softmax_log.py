@@ -31,7 +31,7 @@ from mfsim.ops.softmax.rows import (
     search_rows,
     table_codes,
 )
-from mfsim.ops.softmax.softmax_definition import Terms, derivation, mask_of, term_rows, terms_of, weighed
+from mfsim.ops.softmax.softmax_definition import TERMS_HELD, Terms, derivation, mask_of, term_rows, terms_of, weighed
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 NAME = "softmax_log"
@@ -146,12 +146,13 @@ def count(node, inputs, outputs):
     total, distance = node.words["sum"].bits, node.words["distance"].bits
     compared = seen.entries * (node.attributes["clamp_out"] == "high")
     places = max(1, (lnk.shape[0] - 1).bit_length())
+    least = int(table.codes[0]).bit_length() - (lnm.shape[0] - 1).bit_length()
     return rows(
         node,
         *term_rows(node, x, table, seen, raised=True),
         *search_rows(total, thresholds.format.bits, thresholds.shape[0], seen.count),
         ("shift", (rounded,), seen.count),
-        ("addsub", (places, places), seen.count),
+        ("addsub", (places, max(1, least.bit_length())), seen.count),
         ("addsub", (total, rounded), seen.count),
         ("shift", (rounded,), seen.count),
         ("lut", (places, lnk.format.bits), seen.count),
@@ -207,4 +208,6 @@ OP = Op(
     derive=derive,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
+    held=TERMS_HELD
+    | {"logarithm.shift_right.addsub": "rounded", "logarithm.return": "logarithm", "plain.place": "place"},
 )

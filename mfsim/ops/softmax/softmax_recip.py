@@ -13,7 +13,7 @@ from mfsim.errors import FormatError
 from mfsim.ir.formats import Format
 from mfsim.ops.op import Attribute, Inference, Op, result, rows
 from mfsim.ops.softmax.rows import CLAMP, FRACTION, HIDDEN, check_fraction, grid, result_range
-from mfsim.ops.softmax.softmax_definition import Terms, derivation, mask_of, term_rows, terms_of, weighed
+from mfsim.ops.softmax.softmax_definition import TERMS_HELD, Terms, derivation, mask_of, term_rows, terms_of, weighed
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
@@ -78,4 +78,5 @@ OP = Op(
     derive=derivation("softmax_recip", 2),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
+    held=TERMS_HELD | {"plain.inverse": "reciprocal", "plain.mul": "product", "plain.addsub": "product"},
 )

@@ -26,7 +26,7 @@ from mfsim.ops.softmax.rows import (
     result_range,
     search_rows,
 )
-from mfsim.ops.softmax.softmax_definition import Terms, derivation, mask_of, term_rows, terms_of, weighed
+from mfsim.ops.softmax.softmax_definition import TERMS_HELD, Terms, derivation, mask_of, term_rows, terms_of, weighed
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
@@ -103,4 +103,6 @@ OP = Op(
     derive=derivation("softmax_shift", 3),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
+    held=TERMS_HELD
+    | {"plain.reached": "exponent", "plain.shift_left": "power", "plain.shift_right.addsub": "numerator"},
 )

@@ -13,7 +13,15 @@ from __future__ import annotations
 from mfsim.ir.formats import Format
 from mfsim.ops.op import Inference, Op, result, rows
 from mfsim.ops.softmax.rows import CLAMP, FRACTION, check_fraction, grid, result_range
-from mfsim.ops.softmax.tanh_l1_definition import EPS, checked, derivation, magnitude_rows, magnitudes, weighed
+from mfsim.ops.softmax.tanh_l1_definition import (
+    DIVISOR_HELD,
+    EPS,
+    checked,
+    derivation,
+    magnitude_rows,
+    magnitudes,
+    weighed,
+)
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
@@ -71,4 +79,5 @@ OP = Op(
     derive=derivation("tanh_l1", 2),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
+    held=DIVISOR_HELD | {"plain.divide.addsub": "numerator", "plain.divide": "quotient"},
 )

@@ -104,6 +104,14 @@ class Magnitudes:
         return x.range.axis is None and self.rows.whole
 
 
+DIVISOR_HELD = {
+    "terms_and_divisor.magnitude": "magnitude",
+    "terms_and_divisor.term": "term",
+    "terms_and_divisor.total": "sum",
+}
+"""Which word holds which value up to the divisor of a row."""
+
+
 def magnitudes(op: str, tensors, attributes, without: int) -> Magnitudes:
     """Return the bounds for an op with `without` inputs before the mask."""
     mask = tensors[without] if len(tensors) > without else None

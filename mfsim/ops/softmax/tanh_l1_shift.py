@@ -23,7 +23,15 @@ from mfsim.ops.softmax.rows import (
     result_range,
     search_rows,
 )
-from mfsim.ops.softmax.tanh_l1_definition import EPS, checked, derivation, magnitude_rows, magnitudes, weighed
+from mfsim.ops.softmax.tanh_l1_definition import (
+    DIVISOR_HELD,
+    EPS,
+    checked,
+    derivation,
+    magnitude_rows,
+    magnitudes,
+    weighed,
+)
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
@@ -101,4 +109,6 @@ OP = Op(
     derive=derivation("tanh_l1_shift", 3),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
+    held=DIVISOR_HELD
+    | {"plain.places": "exponent", "plain.shift_right.addsub": "numerator", "plain.quotient": "quotient"},
 )

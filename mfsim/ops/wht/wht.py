@@ -165,4 +165,5 @@ OP = Op(
     infer=infer,
     reference=reference,
     count=count,
+    held={"plain.y": "butterfly"},
 )

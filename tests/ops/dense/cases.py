@@ -9,6 +9,7 @@ import numpy as np
 from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.op import Case, activation, constant
 from tests.ops.geometries import geometries
+from tests.ops.sum_cases import cancelling
 
 # matmul: matrix product with multiplications, the baseline of `mf_matmul`.
 #
@@ -37,6 +38,7 @@ def cases_matmul():
     still = replace(activation("x", (2, 1, 2), Format(2)), range=Range((1, -1), (1, -1), 3))
     other = replace(activation("w", (2, 2, 1), Format(4)), range=Range((-2, 3), (-1, 4), 1))
     yield Case("exhaustive-dynamic-ranges-by-matrix", (still, other), exhaustive=True)
+    yield cancelling(convolution=False)
     big = constant("w", rng.integers(-128, 128, (9, 5)), Format(8), Scale((-7, -8, -7, -6, -9), 1))
     start = constant("b", rng.integers(-9999, 9999, 5), scale=Scale((-14, -15, -14, -13, -16), 0))
     yield Case("per-channel", (activation("x", (3, 9), Format(8), Scale.of(-7)), big))
@@ -70,6 +72,7 @@ def cases_conv2d():
     bias = constant("b", np.array([-3, 5]), scale=Scale.of(-6))
     yield Case("exhaustive", (x, weights), {}, exhaustive=True)
     yield Case("exhaustive-pads-bias", (x, weights, bias), {"pads": (0, 1, 0, 1)}, exhaustive=True)
+    yield cancelling(convolution=True)
     for name, x_shape, w_shape, attributes in geometries():
         w = constant("w", rng.integers(-128, 128, w_shape), Format(8), Scale.of(-7))
         start = constant("b", rng.integers(-999, 999, w_shape[0]), scale=Scale.of(-14))

@@ -10,6 +10,7 @@ import numpy as np
 from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.op import Case, activation, constant
 from tests.ops.geometries import geometries
+from tests.ops.sum_cases import cancelling
 
 # adder_matmul: matrix product with negated distances in place of products (AdderNet).
 #
@@ -34,6 +35,7 @@ def cases_adder_matmul():
             narrow = replace(pair[1], range=Range.of(lo, hi))
             other = replace(pair[0], range=Range.of(-2, 3))
             yield Case(f"dynamic-x-on-{exponent}-{lo}..{hi}", (other, narrow), exhaustive=True)
+    yield cancelling(convolution=False)
     big = constant("w", rng.integers(-127, 128, (9, 5)), Format(8), Scale.of(-9))
     x = activation("x", (3, 9), Format(8), Scale.of(-7))
     yield Case("bytes", (x, big))
@@ -86,6 +88,7 @@ def cases_min_matmul():
         sided = replace(activation("w", (1, 2), Format(5)), range=Range.of(lo, hi))
         other = replace(activation("x", (2, 1), Format(5)), range=Range.of(2, 6))
         yield Case(f"dynamic-{lo}..{hi}", (other, sided), exhaustive=True)
+    yield cancelling(convolution=False)
     big = constant("w", rng.integers(-127, 128, (9, 5)), Format(8), Scale.of(-9))
     x = activation("x", (3, 9), Format(8), Scale.of(-7))
     yield Case("bytes", (x, big))
@@ -125,6 +128,7 @@ def aligned_cases(seed: int) -> Iterator[Case]:
     positive = replace(activation("x", (1, 1, 3), Format(4)), range=Range.of(2, 5))
     one_sided = constant("w", np.array([[[[3, -2]]]]))
     yield Case("positive-pads", (positive, one_sided), {"pads": (0, 1, 0, 0)}, exhaustive=True)
+    yield cancelling(convolution=True)
     for k, (name, x_shape, w_shape, attributes) in enumerate(geometries()):
         w = constant("w", rng.integers(-127, 128, w_shape), Format(8), Scale.of(-7 + k % 3 - 1))
         start = constant("b", rng.integers(-999, 999, w_shape[0]), scale=Scale.of(-7 + min(k % 3 - 1, 0)))

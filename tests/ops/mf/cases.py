@@ -10,6 +10,7 @@ from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.op import Case, activation, constant
 from mfsim.ops.products import FORMS, GRIDS
 from tests.ops.geometries import geometries
+from tests.ops.sum_cases import cancelling
 
 # mf_matmul: matrix product with the MF operator in place of the multiplication.
 #
@@ -36,6 +37,7 @@ def cases_mf_matmul():
             )
             yield Case(f"{form}-{zero}-dynamic", dynamic, attributes, exhaustive=True)
     for grid in GRIDS:
+        yield cancelling(convolution=False, attributes={"grid": grid})
         big = constant("w", rng.integers(-127, 128, (9, 5)), Format(8), Scale.of(-7 if grid == "shared" else -9))
         yield Case(grid, (activation("x", (3, 9), Format(8), Scale.of(-7)), big), {"grid": grid})
         bias = constant("b", rng.integers(-99, 99, 5), scale=Scale.of(-7 if grid == "shared" else -9))
@@ -81,6 +83,8 @@ def cases_mf_conv2d():
             yield Case(
                 f"{form}-{zero}-pads-bias", (x, weights, bias), attributes | {"pads": (0, 1, 0, 1)}, exhaustive=True
             )
+    for grid in GRIDS:
+        yield cancelling(convolution=True, attributes={"grid": grid})
     for k, (name, x_shape, w_shape, attributes) in enumerate(geometries()):
         grid = GRIDS[k % 3]
         w = constant("w", rng.integers(-127, 128, w_shape), Format(8), Scale.of(-7 if grid == "shared" else -4))

@@ -12,8 +12,8 @@ from mfsim.ops.op import Case, activation
 #
 #     y[c, r, s] = max_{i, j} x[c, r*stride + i*dilation - pad, ...],   padding left out
 #
-# k codes in a window take k - 1 comparisons and k - 1 selections. Channels do not mix, so each may
-# have its own scale.
+# k taps of a window take k - 1 comparisons and k - 1 selections; a tap in the padding repeats the first code
+# of its window inside x, and is executed like all others. Channels do not mix, so each may have its own scale.
 
 
 def cases_max_pool2d():

@@ -10,6 +10,7 @@ from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.op import Case, activation, constant
 from mfsim.ops.power_of_two.shift_matmul import powers
 from tests.ops.geometries import geometries
+from tests.ops.sum_cases import cancelling
 
 # shift_matmul: matrix product with weights that are powers of two.
 #
@@ -30,6 +31,7 @@ def cases_shift_matmul():
     yield Case("zeros", (x, constant("w", np.zeros((2, 1), dtype=int))), exhaustive=True)
     sided = replace(activation("x", (2,), Format(5)), range=Range((3, -9), (7, -2), 1))
     yield Case("exhaustive-ranges", (sided, weights), exhaustive=True)
+    yield cancelling(convolution=False)
     big = constant("w", powers(rng, 6, (9, 5)), Format(8), Scale((-7, -8, -7, -6, -9), 1))
     start = constant("b", rng.integers(-9999, 9999, 5), scale=Scale((-14, -15, -14, -13, -16), 0))
     yield Case("per-channel", (activation("x", (3, 9), Format(8), Scale.of(-7)), big))
@@ -56,6 +58,7 @@ def cases_shift_conv2d():
     bias = constant("b", np.array([-3, 5]), scale=Scale.of(-6))
     yield Case("exhaustive", (x, weights), {}, exhaustive=True)
     yield Case("exhaustive-pads-bias", (x, weights, bias), {"pads": (0, 1, 0, 1)}, exhaustive=True)
+    yield cancelling(convolution=True)
     for name, x_shape, w_shape, attributes in geometries():
         w = constant("w", powers(rng, 6, w_shape), Format(8), Scale.of(-7))
         start = constant("b", rng.integers(-999, 999, w_shape[0]), scale=Scale.of(-14))
