@@ -6,13 +6,13 @@ import collections
 
 import numpy as np
 import pytest
-from mfsim.shapes import Input, count_module
 
 import mfsim
 from mfsim import ops
 from mfsim.analysis import strict_multiplication_free
 from mfsim.errors import CountError
 from mfsim.ops.op import TAPS
+from mfsim.shapes import Input, count_module
 from tests.analysis.programs import one
 from tests.conformance import counting
 from tests.conformance.test_conformance import program_of

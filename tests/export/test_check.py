@@ -9,14 +9,14 @@ import json
 import numpy as np
 import pytest
 import torch
-from mfsim.export.check import check
-from mfsim.export.check_report import Limits
-from mfsim.export.exporter import float_model, quantized_model
-from mfsim.export.near_zero_signs import sign_ties
 from onnx import helper, numpy_helper
 from torch import nn
 
 from mfsim.errors import DataError, ModelError
+from mfsim.export.check import check
+from mfsim.export.check_report import Limits
+from mfsim.export.exporter import float_model, quantized_model
+from mfsim.export.near_zero_signs import sign_ties
 from mfsim.nn import MFLinear
 from mfsim.quant import Recipe, fold, quantize
 from tests.quant.networks import NETWORKS, images, settled
