@@ -18,7 +18,7 @@ import pytest
 from benchmarks.networks import images
 from benchmarks.rows import medians
 from mfsim.compiler import compile_model
-from mfsim.export import OpenModel, open_model
+from mfsim.export import EditableModel, open_model
 from mfsim.quant import Recipe
 from mfsim.simulate import quantize_input, simulate
 
@@ -28,7 +28,7 @@ WIDTHS = (7, 6, 5, 9, 10, 4)
 SHOWN = {"edit": "edit", "file": "file", "process": "file in its own process", "simulation": "simulation alone"}
 
 
-def edits(opened: OpenModel) -> Iterator[Recipe]:
+def edits(opened: EditableModel) -> Iterator[Recipe]:
     """Yield recipes, each with another width of one layer's weights than the one before."""
     layers: dict[str, dict[str, int]] = {}
     for bits, path in itertools.product(WIDTHS, [path for path, keys in opened.keys.items() if "weight" in keys]):
@@ -36,7 +36,7 @@ def edits(opened: OpenModel) -> Iterator[Recipe]:
         yield Recipe.from_dict({"layers": layers})
 
 
-def editing(opened: OpenModel, values: np.ndarray) -> Callable[[], None]:
+def editing(opened: EditableModel, values: np.ndarray) -> Callable[[], None]:
     """Return a function that edits one layer and simulates `values`."""
     recipes = edits(opened)
 

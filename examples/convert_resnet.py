@@ -98,7 +98,7 @@ def recipe(network: nn.Module, bits: int = 8) -> Recipe:
     )
 
 
-def main(folder: pathlib.Path) -> None:
+def main(folder: pathlib.Path, epochs: int = 3) -> None:
     """Convert, print the report, and run every step in `folder`."""
     options = {"width": 4, "stem": 3}
     network = resnet18((1, 8, 8), 10, **options)
@@ -109,7 +109,7 @@ def main(folder: pathlib.Path) -> None:
         folder,
         "convert_resnet:resnet18",
         "digits",
-        Settings(epochs=3, learning_rate=0.01, quantized_epochs=0, reference_samples=1),
+        Settings(epochs=epochs, learning_rate=0.01, quantized_epochs=0, reference_samples=1),
         options=options,
         rules=mfsim.Rules.from_list(RULES),
         recipe=recipe(network),
@@ -124,4 +124,4 @@ def main(folder: pathlib.Path) -> None:
 if __name__ == "__main__":
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
     with tempfile.TemporaryDirectory() as name:
-        main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else name))
+        main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else name), *map(int, sys.argv[2:]))

@@ -9,6 +9,8 @@ they were.
 
 from __future__ import annotations
 
+import sys
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -128,7 +130,7 @@ def vit(
     return VisionTransformer(input_shape, classes, side, width, depth, heads)
 
 
-def main() -> None:
+def main(epochs: int = 4) -> None:
     """Convert a small transformer, print the report, and train the result for a moment."""
     torch.manual_seed(0)
     digits = load("digits")
@@ -141,7 +143,7 @@ def main() -> None:
     mfsim.train(
         conversion.model,
         digits,
-        epochs=4,
+        epochs=epochs,
         learning_rate=0.01,
         progress=lambda epoch, total: losses.append(round(epoch.loss, 3)),
     )
@@ -150,4 +152,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -31,11 +31,11 @@ def network() -> nn.Module:
     )
 
 
-def main(folder: pathlib.Path) -> None:
+def main(folder: pathlib.Path, epochs: int = 8) -> None:
     """Run every step in `folder` and print what came out."""
     digits = load("digits")
     torch.manual_seed(0)
-    model = mfsim.train(network(), digits, epochs=8)
+    model = mfsim.train(network(), digits, epochs=epochs)
     quantized = mfsim.quantize(model, digits, {"weight": 8, "activation": 8}, epochs=2)
     mfsim.export(quantized, folder / "model.onnx")
     checked = mfsim.check(quantized, folder / "model.onnx", digits, float_model=model)
@@ -51,4 +51,4 @@ def main(folder: pathlib.Path) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
-        main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else name))
+        main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else name), *map(int, sys.argv[2:]))

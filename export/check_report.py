@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, astuple, dataclass, field, fields
 
+from mfsim import ops
 from mfsim.analysis.error import ErrorFigures
 from mfsim.analysis.listing import Listing
 from mfsim.analysis.tabular import Tabular
 from mfsim.display import counted
 from mfsim.keywords import check_constructor
+from mfsim.ops.traits import Trait
 
 
 @check_constructor
@@ -34,18 +36,17 @@ class Limits:
     sqnr_db: float | None = None
 
 
-DISTANCES = frozenset({"AdderConv", "AdderMatMul"})
 CANCELLATION = 16
 """How much larger sums of distances are than what a batch norm leaves of them, by order of magnitude."""
 
 
-def default_limits(ops: Iterable[str]) -> Limits:
+def default_limits(op_types: Iterable[str]) -> Limits:
     """Return the limits for a float file with nodes of the given types.
 
     A sum of distances is some hundreds where its differences are some units, and float32 rounds by the size
     of the sum, in torch and in ONNX Runtime in their own orders.
     """
-    factor = 1 if DISTANCES.isdisjoint(ops) else CANCELLATION
+    factor = 1 if ops.op_types(Trait.DISTANCE).isdisjoint(op_types) else CANCELLATION
     return Limits(float_difference=Limits.float_difference * factor)
 
 

@@ -3,6 +3,9 @@
 No pass merges equal nodes or shares equal numbers: every quantizer keeps its own node and its own
 scale, zero point and bit width. Only standard ops on constants are evaluated; a `Quant` never is, so
 that the file keeps its float weights and a sweep can quantize them again.
+
+`onnx_ir` has two of these passes, for identities and dead nodes, and they give the same bytes. Converting
+the graph there and back would cost more than the lines that they save; the others depend on `Quant`.
 """
 
 from __future__ import annotations
@@ -22,14 +25,14 @@ MOVING = ("Reshape", "Squeeze", "Unsqueeze", "Cast", "Gather", "Slice")
 def clean_up(model: onnx.ModelProto) -> None:
     """Run all passes on `model` in place."""
     graph = model.graph
-    fold_constants(graph)
-    remove_zero_biases(graph)
-    simplify_reshapes(graph)
-    remove_identities(graph)
-    plain_layouts(graph, arrays(graph))
-    hoist_moves(graph)
-    remove_dead(graph)
-    separate_parameters(graph)
+    _fold_constants(graph)
+    _remove_zero_biases(graph)
+    _simplify_reshapes(graph)
+    _remove_identities(graph)
+    plain_layouts(graph, _arrays(graph))
+    _hoist_moves(graph)
+    _remove_dead(graph)
+    _separate_parameters(graph)
 
 
 def rename(graph: onnx.GraphProto, old: str, new: str) -> None:
@@ -40,14 +43,14 @@ def rename(graph: onnx.GraphProto, old: str, new: str) -> None:
                 node.input[k] = new
 
 
-def arrays(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
+def _arrays(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
     """Return the initializers by name."""
     return {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
 
 
-def fold_constants(graph: onnx.GraphProto) -> None:
+def _fold_constants(graph: onnx.GraphProto) -> None:
     """Replace standard nodes whose inputs are all constant by initializers."""
-    known = arrays(graph)
+    known = _arrays(graph)
     quantized: dict[str, str] = {}
     outputs = {value.name for value in graph.output}
     floats = {value.name for value in graph.value_info if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT}
@@ -77,9 +80,9 @@ def fold_constants(graph: onnx.GraphProto) -> None:
     graph.node.extend(kept)
 
 
-def remove_zero_biases(graph: onnx.GraphProto) -> None:
+def _remove_zero_biases(graph: onnx.GraphProto) -> None:
     """Remove the bias of zeros that torch's exporter gives a convolution without one."""
-    known = arrays(graph)
+    known = _arrays(graph)
     for node in graph.node:
         if (
             node.op_type == "Conv"
@@ -90,9 +93,9 @@ def remove_zero_biases(graph: onnx.GraphProto) -> None:
             del node.input[2]
 
 
-def simplify_reshapes(graph: onnx.GraphProto) -> None:
+def _simplify_reshapes(graph: onnx.GraphProto) -> None:
     """Give every Reshape whose shape has one unknown number, the batch, a constant shape with -1 in its place."""
-    known = arrays(graph)
+    known = _arrays(graph)
     makers = {name: node for node in graph.node for name in node.output}
     for node in graph.node:
         maker = makers.get(node.input[1]) if node.op_type == "Reshape" and not node.domain else None
@@ -119,7 +122,7 @@ def _is_one_number(name: str, makers: dict[str, onnx.NodeProto]) -> bool:
     return attributes.get("start") == 0 and attributes.get("end") == 1
 
 
-def remove_identities(graph: onnx.GraphProto) -> None:
+def _remove_identities(graph: onnx.GraphProto) -> None:
     """Remove Identity nodes, save between a graph input and a graph output."""
     ends = {value.name for value in graph.output}
     makers = {name: node for node in graph.node for name in node.output}
@@ -139,12 +142,12 @@ def remove_identities(graph: onnx.GraphProto) -> None:
     graph.node.extend(kept)
 
 
-def hoist_moves(graph: onnx.GraphProto) -> None:
+def _hoist_moves(graph: onnx.GraphProto) -> None:
     """Turn Transpose(Quant(weight)) into Quant(transposed weight), and so for the axes of a bias.
 
     The file then holds weights as [in, out], and a bias as it meets its product.
     """
-    known = arrays(graph)
+    known = _arrays(graph)
     makers = {name: node for node in graph.node for name in node.output}
     uses = [name for node in graph.node for name in node.input] + [value.name for value in graph.output]
     kept = []
@@ -191,7 +194,7 @@ def _evaluate(node: onnx.NodeProto, values: np.ndarray, known: dict[str, np.ndar
     return np.ascontiguousarray(result)
 
 
-def remove_dead(graph: onnx.GraphProto) -> None:
+def _remove_dead(graph: onnx.GraphProto) -> None:
     """Remove nodes and initializers that no output needs."""
     needed = {value.name for value in graph.output}
     kept = []
@@ -207,7 +210,7 @@ def remove_dead(graph: onnx.GraphProto) -> None:
     graph.initializer.extend(initializers)
 
 
-def separate_parameters(graph: onnx.GraphProto) -> None:
+def _separate_parameters(graph: onnx.GraphProto) -> None:
     """Give every Quant that shares a scale, zero point or bit width with another node its own copy."""
     known = {tensor.name: tensor for tensor in graph.initializer}
     taken: set[str] = set()

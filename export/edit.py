@@ -57,7 +57,7 @@ def open_model(source: str | os.PathLike[str] | onnx.ModelProto) -> EditableMode
     Raises
     ------
     ModelError
-        If the file is missing or damaged, or holds no calibration: a file of others, or an old one.
+        If the file is missing or damaged, or holds no calibration: a third-party file, or an old one.
     """
     model = read_model(source)
     properties = {entry.key: entry.value for entry in model.metadata_props}

@@ -15,13 +15,11 @@ from mfsim.compiler import compile_model
 from mfsim.errors import ExportError
 from mfsim.ir.program import Node, Program
 from mfsim.keywords import check_keywords
+from mfsim.ops.grid.requantize import OP as REQUANTIZE
+from mfsim.ops.traits import Trait
 
 EXACT = 2**24
 """Every integer of at most this magnitude is a float32."""
-MOVING = {"pad", "reshape", "transpose"}
-"""Ops between a pool and the layer that gives its values."""
-NAMED = {"abs", "max_pool2d", "relu", "shift", "sum_pool2d"}
-"""Ops of layers that get a quantizer behind them where a recipe names them."""
 
 
 def largest_sum(node: Node, program: Program) -> int:
@@ -59,14 +57,14 @@ def check_program(program: Program) -> None:
 def _remedy(node: Node, program: Program) -> str:
     """Return what in a recipe makes the sums of `node` smaller; for a pool, the key that decides what it sums."""
     makers = {name: maker for maker in program.nodes for name in maker.outputs}
-    before = makers.get(node.inputs[0]) if node.op == "sum_pool2d" else None
-    while before is not None and before.op in MOVING:
+    before = makers.get(node.inputs[0]) if node.op in ops.named(Trait.SUM_POOL) else None
+    while before is not None and before.op in ops.named(Trait.LAYOUT):
         before = makers.get(before.inputs[0])
     if before is None or not before.layer or any(n.layer.startswith(f"{before.layer}.") for n in program.nodes):
         return "use fewer bits in the recipe"
-    if before.op == "requantize":
+    if before.op == REQUANTIZE.name:
         return f"use fewer bits of `activation` for `layers.{before.layer}` in the recipe"
-    if before.op in NAMED:
+    if before.op in ops.named(Trait.KEEPS_GRID):
         return (
             f"set `activation` for `layers.{before.layer}` in the recipe, which puts a quantizer in front of the pool"
         )

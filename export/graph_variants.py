@@ -14,13 +14,15 @@ import onnx
 from onnx import numpy_helper
 
 from mfsim.compiler.incremental.recompile import Recompiler
-from mfsim.export.naming import ROLES, end_name
+from mfsim.export.naming import end_name
 from mfsim.export.words import (
     ACCUMULATOR,
     CALIBRATION,
     ENTRANCE,
+    SATURATION,
     WEIGHT,
     derived_inputs,
+    is_convolution,
     number,
     output_axis,
     products_of,
@@ -141,8 +143,8 @@ def _slots(
             name = end_name(path, inputs)
             yield path, [Slot(f"{name}.scale", f"{name}.bit_width")]
         elif role == ACCUMULATOR:
-            conv = products_of(graph, layer, quantizers)[0].op_type.endswith("Conv")
-            names = [f"{layer}.{name}".lstrip(".") for name in ROLES["Accumulator"][1:]]
+            conv = is_convolution(products_of(graph, layer, quantizers)[0])
+            names = [f"{layer}.{read.stored}".lstrip(".") for read in SATURATION.inputs[1:]]
             yield path, [Slot(names[0], names[1], (-1, 1, 1) if conv else (-1,))]
         else:
             found = []

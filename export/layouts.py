@@ -2,6 +2,8 @@
 
 SplitToSequence, SequenceAt      of chunk and split: a Slice for each part
 Transpose, then one index of axis 0     of permute and [k], which moves the batch away and back: first the index
+
+`onnx_ir` has no pass for either; mfsim/export/cleanup.py says why the graph stays a protobuf here.
 """
 
 from __future__ import annotations
@@ -15,11 +17,11 @@ from onnx import helper, numpy_helper
 
 def plain_layouts(graph: onnx.GraphProto, known: dict[str, np.ndarray]) -> None:
     """Run both passes on `graph` in place; `known` are its initializers, constants folded."""
-    slice_sequences(graph, known)
-    index_first(graph, known)
+    _slice_sequences(graph, known)
+    _index_first(graph, known)
 
 
-def slice_sequences(graph: onnx.GraphProto, known: dict[str, np.ndarray]) -> None:
+def _slice_sequences(graph: onnx.GraphProto, known: dict[str, np.ndarray]) -> None:
     """Replace each part of a sequence that was split off a tensor by a Slice of the tensor."""
     constant = _constants(graph)
     splits = {node.output[0]: node for node in graph.node if node.op_type == "SplitToSequence"}
@@ -36,7 +38,7 @@ def slice_sequences(graph: onnx.GraphProto, known: dict[str, np.ndarray]) -> Non
         node.op_type, node.input[:] = "Slice", [split.input[0], *cut]
 
 
-def index_first(graph: onnx.GraphProto, known: dict[str, np.ndarray]) -> None:
+def _index_first(graph: onnx.GraphProto, known: dict[str, np.ndarray]) -> None:
     """Take one index of an axis before a Transpose that moves this axis to the front, where the batch was."""
     constant = _constants(graph)
     makers = {name: node for node in graph.node for name in node.output}

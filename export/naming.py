@@ -15,56 +15,20 @@ from collections.abc import Callable
 
 import onnx
 
+from mfsim import ops
+from mfsim.ops.traits import DOMAIN
+
 SCOPES = "pkg.torch.onnx.name_scopes"
 LAYER_KEY = "mfsim.layer"
 """Key of a node's metadata: the dotted path of the module that made it."""
 PARAMETERS = ("", "scale", "zero_point", "bit_width")
-ROLES = {
-    "Accumulator": ("", "accumulator.scale", "accumulator.bit_width"),
+STANDARD_ROLES = {
     "Add": ("bias", "bias"),
-    "AdderConv": ("", "weight"),
-    "AdderMatMul": ("", "weight"),
     "Conv": ("", "weight", "bias"),
-    "CsdGain": ("", "gain"),
-    "DCT": ("", "x_scale", "places", "weights", "factors", "y_scale"),
-    "DFTAlphaBeta": ("", "x_scale", "places", "weights", "bins", "factors", "y_scale"),
-    "DFTMagnitude": ("", "x_scale", "places", "weights", "bins", "factors", "y_scale"),
-    "Filterbank": ("", "x_scale", "weight", "gain_scale", "places", "weights", "factors", "y_scale"),
     "Gemm": ("", "weight", "bias"),
-    "LayerNorm": ("", "x_scale", "weight", "weight.scale", "bias", "eps", "guard", "y_scale"),
-    "LayerNormRecip": ("", "x_scale", "weight", "weight.scale", "bias", "eps", "guard", "recip_one", "y_scale"),
-    "MFConv": ("", "weight"),
-    "MFMatMul": ("", "weight"),
     "MatMul": ("weight", "weight"),
-    "MinConv": ("", "weight"),
-    "MinMatMul": ("", "weight"),
-    "RMSNorm": ("", "x_scale", "weight", "weight.scale", "eps", "guard", "y_scale"),
-    "RMSNormRecip": ("", "x_scale", "weight", "weight.scale", "eps", "guard", "recip_one", "y_scale"),
-    "Shift": ("", "gain"),
-    "Softmax": ("", "x_scale", "exp_table", "y_scale"),
-    "SoftmaxLog": (
-        "",
-        "x_scale",
-        "exp_table",
-        "thresholds",
-        "lnk_table",
-        "lnm_table",
-        "out_table",
-        "fine",
-        "y_scale",
-    ),
-    "SoftmaxRecip": ("", "x_scale", "exp_table", "recip_one", "y_scale"),
-    "SoftmaxShift": ("", "x_scale", "exp_table", "thresholds", "y_scale"),
-    "Table": ("", "x_scale", "table", "first", "y_scale"),
-    "TanhL1": ("", "x_scale", "tanh_table", "eps", "y_scale"),
-    "TanhL1Shift": ("", "x_scale", "tanh_table", "eps", "thresholds", "y_scale"),
-    "ShiftConv": ("", "weight"),
-    "ShiftMatMul": ("", "weight"),
-    "ShiftNormL1": ("", "x_scale", "gain", "bias", "thresholds", "y_scale"),
-    "ShiftNormL2": ("", "x_scale", "gain", "bias", "thresholds", "y_scale"),
-    "SoftThreshold": ("", "threshold"),
 }
-"""What the constant inputs of an op are called."""
+"""What the constant inputs of a standard op are called."""
 ENDS = ("input_quant", "output_quant")
 """Lists of a quantized network with the quantizers of its inputs and outputs; a single one is not numbered."""
 HIDDEN = ("export_handler", "act_quant")
@@ -131,10 +95,11 @@ def _role(node: onnx.NodeProto, k: int, name: str, layer: str) -> str:
         return f"{name}.{PARAMETERS[k]}"
     if node.op_type == "Quant":
         return f"{layer}.{name.rpartition('.')[2].removesuffix('_quant')}".lstrip(".")
-    roles = ROLES.get(node.op_type.removeprefix("Masked"), ())
-    if k < len(roles):
+    signature = ops.signatures().get(node.op_type) if node.domain == DOMAIN else None
+    roles = STANDARD_ROLES.get(node.op_type, ()) if signature is None else [i.stored for i in signature.inputs]
+    if k < len(roles) and roles[k]:
         return f"{layer}.{roles[k]}".lstrip(".")
-    if node.op_type.startswith("Masked"):
+    if signature is not None and k == len(roles):
         return f"{layer}.mask".lstrip(".")
     return f"{name}.{'shape' if node.op_type == 'Reshape' else f'input_{k}'}"
 

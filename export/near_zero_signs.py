@@ -18,14 +18,14 @@ import onnx
 import torch
 from torch import nn
 
+from mfsim import ops
 from mfsim.export.layers import layer_of, with_outputs
 from mfsim.export.runtime import run, session
+from mfsim.ops.traits import Trait
 
 NEAR_ZERO = 1e-5
 
 REFERENCE = 32
-
-MF_OPS = ("MFConv", "MFMatMul", "MFMul")
 
 
 def sign_ties(
@@ -43,7 +43,9 @@ def sign_ties(
     optimise : bool
         The optimisation level of ONNX Runtime at which they differ.
     """
-    nodes = [(layer_of(node), node.input[0]) for node in model.graph.node if node.op_type in MF_OPS]
+    nodes = [
+        (layer_of(node), node.input[0]) for node in model.graph.node if node.op_type in ops.op_types(Trait.MF_TERMS)
+    ]
     if not samples or not nodes:
         return ()
     chosen = tuple(torch.cat([x[list(samples)], x[:REFERENCE]]) for x in inputs)

@@ -35,7 +35,7 @@ class _Manager(QONNXDynamoManager):
     handlers = [*QONNXDynamoManager.handlers, AccumulatorBiasHandler]  # noqa: RUF012, as in Brevitas
 
 
-def input_names(model: nn.Module, count: int) -> list[str]:
+def _input_names(model: nn.Module, count: int) -> list[str]:
     """Return the network's `input_names`, if it has them, or the names of the arguments of its `forward`.
 
     Behind a `*arguments` these are numbered.
@@ -52,7 +52,7 @@ def input_names(model: nn.Module, count: int) -> list[str]:
     return names[:count] + [f"{names[-1] if names else 'input'}_{k}" for k in range(len(names), count)]
 
 
-def output_names(model: nn.Module, count: int) -> list[str]:
+def _output_names(model: nn.Module, count: int) -> list[str]:
     """Return the network's `output_names`, if it has them; else one is called output, several are numbered."""
     inner = model.model if isinstance(model, QuantizedNetwork) else model
     stated = getattr(inner, "output_names", None)
@@ -85,7 +85,7 @@ def trace(model: nn.Module, example: tuple[torch.Tensor, ...]) -> onnx.ModelProt
         except Exception as error:
             shapes = ", ".join(str(tuple(x.shape)) for x in example)
             raise ExportError(f"the model cannot run on an input of shape {shapes}: {_first_line(error)}") from error
-        names = output_names(model, len(outputs))
+        names = _output_names(model, len(outputs))
         with _quiet(), ExportContext(_Manager):
             model.apply(_Manager.set_export_handler)
             _Manager._cache_inp_out(model, *example)
@@ -99,7 +99,7 @@ def trace(model: nn.Module, example: tuple[torch.Tensor, ...]) -> onnx.ModelProt
                     opset_version=OPSET,
                     external_data=False,
                     verbose=False,
-                    input_names=input_names(model, len(example)),
+                    input_names=_input_names(model, len(example)),
                     output_names=names,
                     dynamic_shapes=_dynamic_shapes(model, len(example)),
                 )

@@ -14,71 +14,15 @@ import onnx
 from onnx import numpy_helper
 from torch import nn
 
+from mfsim import ops
 from mfsim.errors import ExportError
-from mfsim.nn import WHT, SoftThreshold
-from mfsim.ops.dense.quant import QuantGram
-from mfsim.ops.elementwise.quant import QuantSoftThreshold
-from mfsim.ops.lookup.quant import QuantEmbedding
-from mfsim.ops.wht.quant import QuantWHT
+from mfsim.ops.traits import DOMAIN
 from mfsim.quant import QuantizedNetwork
-from mfsim.quant.layers import (
-    QuantAdderConv2d,
-    QuantAdderLinear,
-    QuantConv2d,
-    QuantLinear,
-    QuantMFConv2d,
-    QuantMFLinear,
-    QuantMinConv2d,
-    QuantMinLinear,
-    QuantShiftConv2d,
-    QuantShiftLinear,
-)
-from mfsim.quant.nonlinear import (
-    QuantDFTMagnitude,
-    QuantFastDCT,
-    QuantFilterbankFFT,
-    QuantLayerNorm,
-    QuantRMSNorm,
-    QuantShiftNorm,
-    QuantSoftmax,
-    QuantTable,
-    QuantTanhL1,
-)
-from mfsim.quant.pairs import QuantAdd, QuantMatMul, QuantMFMatMul, QuantMFMul, QuantMul
-from mfsim.quant.structured import (
-    QuantAffine,
-    QuantDCT,
-    QuantFilterbank,
-    QuantScaling,
-    QuantShiftAffine,
-    QuantTriangularLinear,
-)
-from mfsim.quant.tokens import QuantRope, QuantTokenEmbedding
 
 ROUNDING_OPS = ("Round", "Floor", "Ceil", "QuantizeLinear", "DynamicQuantizeLinear")
 
-_SOFTMAXES = {"Softmax": 3, "SoftmaxRecip": 4, "SoftmaxShift": 4, "SoftmaxLog": 8}
-
-_TANH_L1S = {"TanhL1": 4, "TanhL1Shift": 5}
-"""The place of y_scale in each form, here and above; a mask may follow."""
-
-PARAMETER_INPUTS = {
+STANDARD_PARAMETERS = {
     "Quant": (0, 1, 2, 3),
-    "CsdGain": (1,),
-    "Shift": (1,),
-    "Accumulator": (1, 2),
-    "DCT": (1, 5),
-    "DFTAlphaBeta": (1, 6),
-    "DFTMagnitude": (1, 6),
-    "Filterbank": (1, 3, 7),
-    "LayerNorm": (1, 3, 7),
-    "LayerNormRecip": (1, 3, 8),
-    "RMSNorm": (1, 3, 6),
-    "RMSNormRecip": (1, 3, 7),
-    "ShiftNormL1": (1, 5),
-    "ShiftNormL2": (1, 5),
-    "Table": (1, 2, 3, 4),
-    **{f"{m}{op}": (1, place) for op, place in (_SOFTMAXES | _TANH_L1S).items() for m in ("", "Masked")},
     "Clip": (1, 2),
     "Max": (0, 1),
     "Min": (0, 1),
@@ -86,53 +30,11 @@ PARAMETER_INPUTS = {
     "Div": (1,),
     "Pad": (1, 2, 3),
 }
-"""Inputs that may be constants which no quantizer has touched; of integer type, every input may.
+"""Inputs of ops from outside that may be constants which no quantizer has touched; of integer type, every input may.
 
 The compiler, through which every quantized model goes, refuses gains that are no powers of two and
 bounds beside the grid.
 """
-
-NODES_OF = {
-    QuantLinear: ("Gemm", "MatMul"),
-    QuantConv2d: ("Conv",),
-    QuantMFLinear: ("MFMatMul",),
-    QuantMFConv2d: ("MFConv",),
-    QuantAdderLinear: ("AdderMatMul",),
-    QuantAdderConv2d: ("AdderConv",),
-    QuantMinLinear: ("MinMatMul",),
-    QuantMinConv2d: ("MinConv",),
-    QuantShiftLinear: ("ShiftMatMul",),
-    QuantShiftConv2d: ("ShiftConv",),
-    QuantAffine: ("Mul",),
-    QuantDCT: ("Gemm", "MatMul"),
-    QuantFilterbank: ("Conv",),
-    QuantScaling: ("Mul",),
-    QuantShiftAffine: ("Shift",),
-    QuantTriangularLinear: ("Gemm", "MatMul"),
-    QuantAdd: ("Add",),
-    QuantMatMul: ("MatMul",),
-    QuantMFMatMul: ("MFMatMul",),
-    QuantMFMul: ("MFMul",),
-    QuantMul: ("Mul",),
-    QuantEmbedding: ("Gather",),
-    QuantGram: ("Gram", "MatMul"),
-    QuantRope: ("Mul",),
-    QuantTokenEmbedding: ("Add",),
-    QuantTable: ("Table",),
-    QuantTanhL1: tuple(f"{masked}{op}" for op in _TANH_L1S for masked in ("", "Masked")),
-    QuantSoftmax: tuple(f"{masked}{op}" for op in _SOFTMAXES for masked in ("", "Masked")),
-    QuantDFTMagnitude: ("DFTAlphaBeta", "DFTMagnitude"),
-    QuantFastDCT: ("DCT",),
-    QuantFilterbankFFT: ("Filterbank",),
-    QuantLayerNorm: ("LayerNorm", "LayerNormRecip"),
-    QuantRMSNorm: ("RMSNorm", "RMSNormRecip"),
-    QuantShiftNorm: ("ShiftNormL1", "ShiftNormL2"),
-    QuantSoftThreshold: ("SoftThreshold",),
-    WHT: ("WHT",),
-    QuantWHT: ("WHT",),
-    SoftThreshold: ("SoftThreshold",),
-}
-"""The nodes of which a layer must leave at least one."""
 
 
 def check_numbers(model: onnx.ModelProto) -> None:
@@ -157,11 +59,19 @@ def check_quantized(model: onnx.ModelProto, module: nn.Module, layer_key: str) -
         if node.op_type in ROUNDING_OPS and not node.domain:
             raise ExportError(f"{shown} rounds outside a Quant: a quantizer was taken apart on export")
         for k, name in enumerate(node.input):
-            if name in floats and k not in PARAMETER_INPUTS.get(node.op_type, ()):
+            if name in floats and not _may_be_float(node, k):
                 raise ExportError(f"{shown} reads the constant `{name}`, which no quantizer has touched")
         if node.op_type == "Quant":
             _check_scale(shown, floats, node)
     _check_layers(module, layers, {node.name for node in model.graph.node if node.op_type == "Quant"})
+
+
+def _may_be_float(node: onnx.NodeProto, k: int) -> bool:
+    """Whether input `k` may be a constant of floats that no quantizer has touched."""
+    if node.domain == DOMAIN and node.op_type in ops.signatures():
+        inputs = ops.signatures()[node.op_type].inputs
+        return k < len(inputs) and inputs[k].may_be_float
+    return k in STANDARD_PARAMETERS.get(node.op_type, ())
 
 
 def _check_scale(shown: str, floats: dict[str, np.ndarray], node: onnx.NodeProto) -> None:
@@ -178,10 +88,10 @@ def _check_scale(shown: str, floats: dict[str, np.ndarray], node: onnx.NodeProto
 def _check_layers(module: nn.Module, layers: dict[str, set[str]], quantizers: set[str]) -> None:
     network = module.model if isinstance(module, QuantizedNetwork) else module
     for path, layer in network.named_modules():
-        ops = NODES_OF.get(type(layer))
-        if ops is not None and not layers.get(path, set()) & set(ops):
+        op_types = getattr(type(layer), "exported_as", ())
+        if op_types and not layers.get(path, set()) & set(op_types):
             raise ExportError(
-                f"layer `{path}` ({type(layer).__name__}) left no {' or '.join(ops)} node in the exported graph"
+                f"layer `{path}` ({type(layer).__name__}) left no {' or '.join(op_types)} node in the exported graph"
             )
         for name, inner in layer.named_children():
             enabled = getattr(getattr(inner, "act_quant", inner), "is_quant_enabled", False)

@@ -15,15 +15,18 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from mfsim import ops
 from mfsim.export.cleanup import rename
 from mfsim.export.layers import layer_of
-from mfsim.export.naming import LAYER_KEY, PARAMETERS, ROLES, end_name
+from mfsim.export.naming import LAYER_KEY, PARAMETERS, end_name
+from mfsim.ops.grid.accumulator import OP as ACCUMULATOR_OP
+from mfsim.ops.traits import DERIVED, DOMAIN, Trait
 from mfsim.quant.calibration import Calibration
 from mfsim.quant.qparams import QParams, QParamsByPath
 
-MFSIM, QONNX = "org.mfsim", "qonnx.custom_op.general"
-PARAMETERS_OF_NORMS = ("weight", "weight.scale", "bias", "gain")
-"""Inputs of nonlinear layers that are not derived from scales."""
+MFSIM, QONNX = DOMAIN, "qonnx.custom_op.general"
+SATURATION = ACCUMULATOR_OP.onnx
+"""The node of an accumulator that is narrower than proved."""
 WEIGHT, BIAS, ACCUMULATOR, ENTRANCE = "weight_quant", "bias_quant", "accumulator", "input_quant."
 
 
@@ -50,7 +53,7 @@ def in_order(graph: onnx.GraphProto) -> None:
 
 def take_out(graph: onnx.GraphProto, entrances: Sequence[str]) -> None:
     """Make `graph` bare: remove accumulators and the quantizers named `entrances`."""
-    removed = [node for node in graph.node if node.name in entrances or _is(node, MFSIM, "Accumulator")]
+    removed = [node for node in graph.node if node.name in entrances or _is(node, MFSIM, SATURATION.op_type)]
     for node in removed:
         rename(graph, node.output[0], node.input[0])
         graph.node.remove(node)
@@ -103,15 +106,24 @@ def float_weights(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]
 def derived_inputs(graph: onnx.GraphProto) -> Iterator[tuple[onnx.NodeProto, int, str, str]]:
     """Yield (node, number of the input, layer, name) for every constant that is derived from scales."""
     for node in graph.node:
-        roles = ROLES.get(node.op_type.removeprefix("Masked"), ())
-        if node.domain == MFSIM and "x_scale" in roles:
-            for k, name in enumerate(roles):
-                if name and name not in PARAMETERS_OF_NORMS:
-                    yield node, k, layer_of(node), name
+        signature = ops.signatures().get(node.op_type) if node.domain == MFSIM else None
+        if signature is not None and signature.is_integer:
+            for k, read in enumerate(signature.inputs):
+                if read.role in DERIVED:
+                    yield node, k, layer_of(node), read.stored
 
 
 def _is(node: onnx.NodeProto, domain: str, op: str) -> bool:
     return (node.domain, node.op_type) == (domain, op)
+
+
+def _is_of(node: onnx.NodeProto, trait: Trait) -> bool:
+    return node.domain == MFSIM and node.op_type in ops.op_types(trait)
+
+
+def is_convolution(node: onnx.NodeProto) -> bool:
+    """Whether the outputs of a product are axis 1 of its result."""
+    return _is(node, "", "Conv") or _is_of(node, Trait.CONVOLUTION)
 
 
 def number(name: str, value: float) -> onnx.TensorProto:
@@ -135,7 +147,7 @@ def output_axis(graph: onnx.GraphProto, node: onnx.NodeProto, rank: int) -> int:
     if reader.op_type == "Transpose":
         axis = output_axis(graph, reader, rank)
         return int(attributes.get("perm", range(rank)[::-1])[axis])
-    if reader.op_type.endswith("Conv") or reader.op_type == "Filterbank" or attributes.get("transB", 0):
+    if is_convolution(reader) or _is_of(reader, Trait.OUTPUTS_FIRST) or attributes.get("transB", 0):
         return 0
     return rank - 1
 
@@ -144,14 +156,14 @@ def _put_accumulators(
     graph: onnx.GraphProto, layer: str, word: QParams, quantizers: Mapping[str, Sequence[str]]
 ) -> None:
     biases = {node.output[0] for node in _quantizers(graph, layer, BIAS, quantizers)}
-    parameters = [f"{layer}.{role}".lstrip(".") for role in ROLES["Accumulator"][1:]]
+    parameters = [f"{layer}.{read.stored}".lstrip(".") for read in SATURATION.inputs[1:]]
     for k, product in enumerate(products_of(graph, layer, quantizers)):
         sums = [node for node in _readers(graph, product.output[0]) if biases & set(node.input)]
         last = sums[0] if sums else product
-        name = f"{layer}/Accumulator" + (f"_{k}" if k else "")
+        name = f"{layer}/{SATURATION.op_type}" + (f"_{k}" if k else "")
         rename(graph, last.output[0], name)
         made = helper.make_node(
-            "Accumulator",
+            SATURATION.op_type,
             [last.output[0], *parameters],
             [name],
             name,

@@ -2,7 +2,8 @@
 
 Importing a submodule sets it as an attribute of its package. Where a public name is also that of a
 submodule (`mfsim.export.check` is a function, and so is the file in which it lies), the package keeps
-the public one, in whichever order the two are imported.
+the public one, in whichever order the two are imported. `lazy_loader` 0.6 keeps it only where the name
+comes from the submodule of the same name; a function `train` of another file would turn into `train.py`.
 """
 
 from __future__ import annotations

@@ -110,10 +110,10 @@ class Interpreter:
     def _interpret(self, name: str, cell: Mapping[str, Any], clock: Bit, reset: Bit) -> bool:
         kind, wires = cell["type"], cell["connections"]
         if kind in ("$dff", "$adff"):
-            if wires["CLK"] != [clock] or number(cell, "CLK_POLARITY") != 1:
+            if wires["CLK"] != [clock] or _number(cell, "CLK_POLARITY") != 1:
                 raise ParityError(f"cell `{name}` is not clocked by the rising edge of the clock")
             if kind == "$adff" and (
-                wires["ARST"] != [reset] or number(cell, "ARST_POLARITY") or number(cell, "ARST_VALUE")
+                wires["ARST"] != [reset] or _number(cell, "ARST_POLARITY") or _number(cell, "ARST_VALUE")
             ):
                 raise ParityError(f"cell `{name}` is not cleared by the reset")
             return self._register(wires["D"], wires["Q"])
@@ -139,7 +139,7 @@ class Interpreter:
             raise ParityError(f"cell `{name}` adds words of different cycles, {age} and {other}")
         bits = len(wires["Y"])
         for port in "AB":
-            if len(wires[port]) < bits and not (number(cell, "A_SIGNED") and number(cell, "B_SIGNED")):
+            if len(wires[port]) < bits and not (_number(cell, "A_SIGNED") and _number(cell, "B_SIGNED")):
                 raise ParityError(f"operand {port} of cell `{name}` is extended without its sign")
         coefficients = left.coefficients + sign * right.coefficients
         plus, minus = int(coefficients[coefficients > 0].sum()), -int(coefficients[coefficients < 0].sum())
@@ -151,6 +151,6 @@ class Interpreter:
         self.seen.update((bit, Seen(form, i, age)) for i, bit in enumerate(wires["Y"]))
 
 
-def number(cell: Mapping[str, Any], name: str) -> int:
+def _number(cell: Mapping[str, Any], name: str) -> int:
     """Return a parameter of a cell, which Yosys writes as a string of binary digits."""
     return int(cell["parameters"][name], 2)

@@ -25,15 +25,20 @@ from mfsim.ir.formats import Format
 from mfsim.ir.program import Program, Tensor
 
 INDEX = "index.json"
+
 LAYOUT = "mfsim vectors 1"
+
 LONGEST = 100
 """Longest file name without its ending, far below what file systems take."""
+
 _DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+
 _VALUES = np.full(256, 255, dtype=np.uint8)
+
 _VALUES[_DIGITS] = np.arange(16)
 
 
-def hex_digits(word: Format) -> int:
+def _hex_digits(word: Format) -> int:
     """Return how many hexadecimal digits a code of `word` takes."""
     return (word.bits + 3) // 4
 
@@ -44,7 +49,7 @@ def to_hex(codes: np.ndarray, word: Format) -> bytes:
     >>> to_hex(np.array([-1, 5]), Format(6)).split()
     [b'3f', b'05']
     """
-    digits = hex_digits(word)
+    digits = _hex_digits(word)
     bits = np.asarray(codes, dtype=np.int64).reshape(-1, 1) & ((1 << word.bits) - 1)
     lines = np.empty((bits.size, digits + 1), dtype=np.uint8)
     lines[:, :digits] = _DIGITS[bits >> (4 * np.arange(digits - 1, -1, -1)) & 15]
@@ -54,7 +59,7 @@ def to_hex(codes: np.ndarray, word: Format) -> bytes:
 
 def from_hex(text: bytes, word: Format) -> np.ndarray:
     """Return the codes that `to_hex` wrote, int64; a `DataError` if a line is not of this word."""
-    digits = hex_digits(word)
+    digits = _hex_digits(word)
     lines = np.frombuffer(text, dtype=np.uint8)
     if lines.size % (digits + 1) or (lines.reshape(-1, digits + 1)[:, digits] != ord("\n")).any():
         raise DataError(f"every line must have {digits} hexadecimal digits")
@@ -130,7 +135,7 @@ class VectorWriter:
     def put(self, name: str, start: int, codes: np.ndarray) -> None:
         """Write `codes` [n, ...] of tensor `name` as the samples `start` to `start` + n - 1."""
         tensor, size = self.program.tensors[name], codes[:1].size
-        line = hex_digits(tensor.format) + 1
+        line = _hex_digits(tensor.format) + 1
         for ending, place, data in (
             ("npy", self._starts[name] + 8 * start * size, np.ascontiguousarray(codes, dtype="<i8").tobytes()),
             ("hex", line * start * size, to_hex(codes, tensor.format)),

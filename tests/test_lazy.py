@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import subprocess
 import sys
@@ -25,6 +26,30 @@ def test_no_submodule_replaces_a_public_name(package):
     found = importlib.import_module(package)
     modules = [f"{package}.{module.name}" for module in pkgutil.iter_modules(found.__path__)]
     subprocess.run([sys.executable, "-W", "ignore", "-c", LOOK, package, *modules], check=True)
+
+
+@pytest.mark.parametrize("home", ["train", "workflow"])
+@pytest.mark.parametrize("first", ["the name", "the submodule"])
+def test_a_name_stays_wherever_it_comes_from(tmp_path, home, first):
+    """A function `train` of `train.py` or of another file, in a package that has `train.py`, is never the submodule."""
+    package = tmp_path / "made_up"
+    package.mkdir()
+    (package / "train.py").write_text("def train(): pass\n")
+    (package / "workflow.py").write_text("def train(): pass\n")
+    (package / "__init__.py").write_text(
+        "from mfsim.lazy import public\n"
+        f"__getattr__, __dir__ = public(__name__, {{'train': 'made_up.{home}'}})\n"
+        "__all__ = ['train']\n"
+    )
+    script = (
+        "import made_up, types\n"
+        f"{'made_up.train' if first == 'the name' else 'import made_up.train'}\n"
+        "import made_up.train, made_up.workflow\n"
+        "assert isinstance(made_up.train, types.FunctionType), made_up.train\n"
+        f"assert made_up.train.__module__ == 'made_up.{home}'\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])}
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment)
 
 
 def test_a_name_that_is_not_there():

@@ -4,7 +4,7 @@ A new environment is built beside the old one, in `.venv.new-PID`, and renamed w
 broken installation never takes the place of a working one. Its stamp holds what it was made from; an
 environment whose stamp says anything else than this checkout needs is built anew:
 
-1. constraints.txt or pyproject.toml changed,
+1. constraints.txt, pyproject.toml or the version in mfsim/__init__.py changed,
 2. it lies elsewhere than where it was made (a copied or moved checkout),
 3. its Python is not the one that made it,
 4. a package that was installed is gone.
@@ -39,6 +39,8 @@ def wanted() -> dict[str, str]:
     digest = hashlib.sha256()
     for name in ("constraints.txt", "pyproject.toml"):
         digest.update((ROOT / name).read_bytes())
+    lines = (ROOT / "mfsim" / "__init__.py").read_text().splitlines()
+    digest.update("".join(line for line in lines if line.startswith("__version__")).encode())
     return {"inputs": digest.hexdigest(), "place": str(VENV)}
 
 

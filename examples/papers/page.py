@@ -14,43 +14,43 @@ LEFT_OUT = ("attention_layer_primitives",)
 
 INTRODUCTION = """# The papers' tables
 
-Every table and count of four papers, beside what comes out here. The column *basis* says how our value was found:
+This page compares every table and count of four papers with what mfsim gives. The column *basis* says how our value was
+found:
 
-- *counted*: on a network or layer that is built for it, or on the count of its operations. The configuration that is built
-  is typed, as the paper states it or, where it does not, as the reason says; the figure itself is typed nowhere.
-- *derived*: arithmetic on figures that the paper prints, or on a configuration that is typed here. Agreement says that the
-  paper's figures fit each other, and no more.
-- *measured*: there is no value of ours. The authors trained it or took it on their machines.
-- *unstated*: there is no value of ours. It depends on something that the paper does not say.
+- *counted*: on a network or layer built for this purpose, or on the count of its operations. The configuration to build is
+  entered by hand: as the paper states it, or, where it does not, as the reason says. The figure itself is never entered.
+- *derived*: arithmetic on figures that the paper prints, or on a configuration entered by hand. Agreement means that the
+  figures of the paper are consistent, and no more.
+- *measured*: we have no value. The authors trained it or measured it on their machines.
+- *unstated*: we have no value. It depends on something that the paper does not say.
 
 The verdict follows from the printed text and our value:
 
-- *exact*: our value rounds to the printed digits, or is equal to the printed formula (to what stands in O( ) of an order of
-  growth).
-- *within the bound*, *beyond the bound*: the paper prints a bound, such as "less than 10 %", which our value keeps or not.
-- *does not reproduce*: what is public leads to another number; the reason says what is known.
+- *exact*: our value rounds to the printed digits, or equals the printed formula (for an order of growth, the term in O( )).
+- *within the bound*, *beyond the bound*: the paper prints a bound, such as "less than 10 %", which our value meets or not.
+- *does not reproduce*: the public information leads to another number. The reason says what is known.
 - *not derivable*: nothing here gives it.
 
 `make papers` writes this page. From the root of a checkout,
 
     python -m examples.papers
 
-prints the same tables. `--paper` takes one paper, `--csv` writes the tables as files, `--json` prints them as one object
-whose counts are whole numbers. It lies in `examples/papers`, not in the wheel. The accuracies that these units reach here, trained and
-quantized, are another matter and are not on this page.
+prints the same tables. `--paper` selects one paper, `--csv` writes the tables as files, and `--json` prints them as one object
+with exact integer counts. The code is in `examples/papers`, not in the wheel. The accuracies that mfsim reaches with these
+units, trained and quantized, are not on this page; see [the study](attention-study.md).
 """
 
 LAYERS = """
-Units stand in four ways: as they are written (a cosine transform or a filterbank is a matrix product, Fourier
-magnitudes are the fixed-point op of the integer program), *fast* (Lee's cosine transform, radix-2 Fourier transforms,
-counted while they run on numbers that count), *fixed-point* (the op of the integer program that a filterbank of the form
-`fft` becomes: the same products, and its roundings), and *folded* (the network of `fold_attention`, counted as the network
-that it is). Multiplications by learned constants, by activations and by fixed constants are those of the closed forms where
-the column says so. Additions follow the rules of mfsim: a bias starts its accumulator, a sum that nothing starts begins
-with its first operand, every weight of a softmax is a rounded quotient.
+Each unit has up to four rows: as written (a cosine transform or a filterbank is a matrix product, Fourier magnitudes are the
+fixed-point op of the integer program), *fast* (Lee's cosine transform and radix-2 Fourier transforms, counted while they run on
+numbers that count), *fixed-point* (the op that a filterbank of the form `fft` becomes in the integer program: the same products,
+and its roundings), and *folded* (the network that `fold_attention` returns). The multiplications by learned constants, by
+activations and by fixed constants are those of the closed forms where the column says so. Additions follow the rules of mfsim:
+a bias starts its accumulator, a sum that nothing starts begins with its first operand, and every weight of a softmax is a
+rounded quotient.
 
 Symmetric scores (`symmetric`, `cholesky`) are the op `gram`, which computes each dot product once. A triangular matrix is
-counted without its zeros. So are both in the program of a quantized network.
+counted without its zeros. Both hold for the program of a quantized network as well.
 """
 
 

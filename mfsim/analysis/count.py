@@ -23,6 +23,7 @@ from mfsim.errors import CountError, did_you_mean
 from mfsim.ir.program import Node, Program
 from mfsim.keywords import check_keywords
 from mfsim.ops.op import MULTIPLIED_BY, TAPS, Row
+from mfsim.ops.traits import Trait
 
 PRIMITIVES = ("addsub", "neg", "abs", "sign", "cmp", "select", "shift", "or", "lut", "mul", "div", "sqrt")
 """Every primitive, in the order of the columns."""
@@ -34,9 +35,6 @@ MULTIPLICATIONS = ("mul", "div", "sqrt")
 
 RULES = ("full", "paper")
 """The counting rules of `count`."""
-
-PAPER_OPS = ("matmul", "conv2d", "gram")
-"""The ops whose multiplications the rule `paper` counts."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +265,8 @@ def count(program: Program, rule: str = "full", allow_uncounted: bool = False, t
 
 def paper_rows(rows: Iterable[Row]) -> list[Row]:
     """Return the rows that the rule `paper` counts."""
-    return [row for row in rows if row.primitive == "mul" and row.op in PAPER_OPS and not row.offline]
+    linear = ops.named(Trait.MULTIPLY_ACCUMULATE)
+    return [row for row in rows if row.primitive == "mul" and row.op in linear and not row.offline]
 
 
 def _why_uncounted(node: Node) -> str:
@@ -303,6 +302,8 @@ def strict_multiplication_free(subject: Program | CountReport, max_table: int = 
     Multiplication-free means: every node is counted, no mul, div or sqrt is executed between input codes
     and output codes, and every lookup table is listed, shared by all channels, has at most `max_table`
     entries, and is no rounded product by a constant (`mfsim.analysis.lookup.hidden_gain`).
+    This is about the program. Stock ONNX Runtime does multiply when it runs the bodies in `model.onnx` and
+    `integer.onnx`.
 
     Raises
     ------

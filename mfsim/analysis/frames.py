@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from mfsim.analysis.listing import Cell, Listing
 
 _PLAIN = {"int": "int64", "float": "float64", "bool": "bool", "text": "str", "null": "object"}
+
 _NULLABLE = _PLAIN | {"int": "Int64", "float": "Float64", "bool": "boolean"}
+
 _POLARS = {"int": "Int64", "float": "Float64", "bool": "Boolean", "text": "String", "null": "Null"}
+
 _ARROW = {"int": "int64", "float": "float64", "bool": "bool_", "text": "string", "null": "null"}
 
 
-def typed_columns(listing: Listing) -> dict[str, tuple[str, list[Cell]]]:
+def _typed_columns(listing: Listing) -> dict[str, tuple[str, list[Cell]]]:
     """Return kind (int, float, bool, text or null) and cells of each column of `listing`."""
     return {name: _typed([row[k] for row in listing.rows]) for k, name in enumerate(listing.columns)}
 
@@ -38,7 +41,7 @@ def to_pandas(listing: Listing) -> Any:
     pandas = _library("pandas", "a pandas DataFrame")
     columns = {
         name: pandas.array(cells, dtype=(_NULLABLE if None in cells else _PLAIN)[kind])
-        for name, (kind, cells) in typed_columns(listing).items()
+        for name, (kind, cells) in _typed_columns(listing).items()
     }
     return pandas.DataFrame(columns)
 
@@ -82,7 +85,7 @@ def old_interchange(listing: Listing, allow_copy: bool) -> Any:
     MissingLibraryError
         If pandas would read other values: there None among bools is False, and integers beside None are floats.
     """
-    for name, (kind, cells) in typed_columns(listing).items():
+    for name, (kind, cells) in _typed_columns(listing).items():
         large = any(isinstance(cell, int) and abs(cell) > 2**53 for cell in cells)
         if None in cells and (kind == "bool" or (kind == "int" and large)):
             raise MissingLibraryError(
@@ -117,7 +120,7 @@ def _kind(cell: Cell) -> str:
 
 
 def _polars(listing: Listing, polars: Any) -> Any:
-    columns = typed_columns(listing)
+    columns = _typed_columns(listing)
     schema = {name: getattr(polars, _POLARS[kind]) for name, (kind, _) in columns.items()}
     return polars.DataFrame({name: cells for name, (_, cells) in columns.items()}, schema=schema)
 
@@ -126,7 +129,7 @@ def _arrow(listing: Listing, pyarrow: Any) -> Any:
     return pyarrow.table(
         {
             name: pyarrow.array(cells, type=getattr(pyarrow, _ARROW[kind])())
-            for name, (kind, cells) in typed_columns(listing).items()
+            for name, (kind, cells) in _typed_columns(listing).items()
         }
     )
 

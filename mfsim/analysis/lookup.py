@@ -1,7 +1,6 @@
 """The lookup tables of a program: their entries, their words and the nodes that read them.
 
-A table is a constant input that its op declares under the name `table` or `thresholds` (or a name that
-ends in `_table`). It is shared by all channels when it has one axis and no other table is read with another
+A table is a constant input whose role is `Role.TABLE` or `Role.STEPS`. It is shared by all channels when it has one axis and no other table is read with another
 slice of the same tensor.
 
 A table may hide a product by a constant: `hidden_gain` finds those that are an affine map, rounded and
@@ -23,6 +22,7 @@ from mfsim import ops
 from mfsim.analysis.affine import holds_power_of_two, rising_slopes, simplest
 from mfsim.ir.program import Node, Program, Tensor
 from mfsim.ops.op import Row
+from mfsim.ops.traits import Role, Trait
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class TableUse:
     product_at: str = ""
 
 
-LAYOUT = ("slice", "reshape", "flatten", "transpose", "shift")
-"""Ops through which a table still reads codes of the tensor behind them."""
+THROUGH = (Trait.VIEW, Trait.PERMUTES, Trait.SELECTS)
+"""Traits of ops through which a table still reads codes of the tensor behind them."""
 
 
 FEWEST_ENTRIES = 4
@@ -109,8 +109,8 @@ def _sliced_source(program: Program, node: Node) -> str:
     """Return the tensor of which `node` reads a slice, through layout ops; "" if it reads no slice."""
     makers = {output: maker for maker in program.nodes for output in maker.outputs}
     name, sliced = node.inputs[0], False
-    while name in makers and makers[name].op in LAYOUT:
-        sliced |= makers[name].op == "slice"
+    while name in makers and any(makers[name].op in ops.named(trait) for trait in THROUGH):
+        sliced |= makers[name].op in ops.named(Trait.SELECTS)
         name = makers[name].inputs[0]
     return name if sliced else ""
 
@@ -121,9 +121,9 @@ def table_inputs(program: Program, node: Node) -> Iterator[tuple[Tensor, bool]]:
         return
     op = ops.REGISTRY[node.op]
     for declared, tensor in zip(op.inputs, program.inputs_of(node), strict=False):
-        name = declared.rstrip("?*")
-        if tensor.is_constant and (name in ("table", "thresholds") or name.endswith("_table")):
-            yield tensor, name == "thresholds" or name in op.searched
+        role = op.roles.get(declared.rstrip("?*"))
+        if tensor.is_constant and role in (Role.TABLE, Role.STEPS):
+            yield tensor, role is Role.STEPS
 
 
 def tables_of(program: Program, rows: Iterable[Row]) -> tuple[TableUse, ...]:

@@ -3,7 +3,7 @@
 Bits are exact: a tensor of n codes of b bits has n*b bits, packed, and takes ceil(n*b / 8) bytes.
 Activations are those of one sample. Caches, which stay from token to token, are counted apart. The peak follows the program's own order of nodes: while a node
 runs, its inputs, its outputs and every value that a later node or the caller still needs are live.
-Ops that only relabel or reshape (`reshape`, `flatten`, `shift`) leave their codes where they are, so
+Ops that only relabel or reshape (`Trait.VIEW`) leave their codes where they are, so
 their input and output are one buffer; every other node writes a buffer of its own.
 """
 
@@ -15,14 +15,13 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from typing import ClassVar
 
+from mfsim import ops
 from mfsim.analysis.listing import Cell, Listing, write_listings
 from mfsim.analysis.lookup import table_inputs
 from mfsim.analysis.tabular import Tabular
 from mfsim.ir.program import Program
 from mfsim.keywords import check_keywords
-
-IN_PLACE = frozenset({"reshape", "flatten", "shift"})
-"""Ops whose output is the same codes in the same order: no buffer of its own."""
+from mfsim.ops.traits import Trait
 
 KINDS = ("weight", "table", "activation", "cache")
 """What a tensor is stored for; every constant that is no table is a weight (biases, thresholds too)."""
@@ -44,7 +43,7 @@ class CacheSize:
     @property
     def bytes_per_token(self) -> int:
         """Bytes of a token, packed on its own."""
-        return packed_bytes(self.bits_per_token)
+        return _packed_bytes(self.bits_per_token)
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,7 @@ class MemoryReport(Tabular):
         ]
 
 
-def packed_bytes(bits: int) -> int:
+def _packed_bytes(bits: int) -> int:
     """Return ceil(bits / 8)."""
     return -(-bits // 8)
 
@@ -186,7 +185,7 @@ def memory(program: Program) -> MemoryReport:
                 tensors.append(_stored(program, tensor.name, node.layer, kind))
         for name in node.outputs:
             made_in[name] = node.layer
-            in_place = node.op in IN_PLACE and node.inputs[0] in buffer
+            in_place = node.op in ops.named(Trait.VIEW) and node.inputs[0] in buffer
             buffer[name] = buffer[node.inputs[0]] if in_place else name
             if not in_place:
                 tensors.append(_stored(program, name, node.layer, "activation"))
@@ -207,7 +206,7 @@ def _cache(program: Program) -> CacheSize | None:
 def _stored(program: Program, name: str, layer: str, kind: str) -> Stored:
     tensor = program.tensors[name]
     codes, bits = tensor.sample_size, tensor.format.bits
-    return Stored(layer, name, kind, codes, bits, codes * bits, packed_bytes(codes * bits))
+    return Stored(layer, name, kind, codes, bits, codes * bits, _packed_bytes(codes * bits))
 
 
 def _schedule(program: Program, buffer: dict[str, str]) -> tuple[tuple[str, str, str, int, int, tuple[str, ...]], ...]:
@@ -221,7 +220,7 @@ def _schedule(program: Program, buffer: dict[str, str]) -> tuple[tuple[str, str,
     for step, node in enumerate(program.nodes):
         live = tuple(name for name in first if first[name] <= step <= last.get(name, -1))
         bits = [program.tensors[name].sample_size * program.tensors[name].format.bits for name in live]
-        steps.append((node.name, node.layer, node.op, sum(bits), sum(packed_bytes(b) for b in bits), live))
+        steps.append((node.name, node.layer, node.op, sum(bits), sum(_packed_bytes(b) for b in bits), live))
     return tuple(steps)
 
 

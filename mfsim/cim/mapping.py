@@ -27,24 +27,24 @@ from mfsim.cim.parts import Outside, Part, Product, place
 from mfsim.ir.formats import Format
 from mfsim.ir.program import Node, Program, Tensor
 from mfsim.ops.bounds import spread
+from mfsim.ops.traits import Trait
+from mfsim.ops.wht.wht import OP as WHT
 from mfsim.ops.wht.wht import block_length
-
-PRODUCTS = ("mf_matmul", "mf_conv2d", "matmul", "conv2d")
-"""The ops that an array of weights serves."""
 
 Placed = tuple[list[Part], list[Outside]]
 
 
 def why_digital(node: Node, program: Program, array: CimArray) -> str:
     """Return why `node` stays in digital logic; empty for one that goes onto arrays."""
-    if node.op == "wht":
+    if node.op == WHT.name:
         if all(n == 1 for _, n in _lengths(node, program)):
             return "a transform of length 1"
         return "" if array.stores == "wht" else "the array stores weights, not the transform"
-    if node.op.endswith(("_matmul", "_conv2d")) and node.op not in PRODUCTS:
-        return "its terms have no mapping onto cells here"
-    if node.op not in PRODUCTS:
+    traits = ops.get(node.op).traits
+    if Trait.PRODUCT not in traits:
         return "no product with stored weights"
+    if not traits & {Trait.MF_TERMS, Trait.MULTIPLY_ACCUMULATE}:
+        return "its terms have no mapping onto cells here"
     if not program.tensors[node.inputs[1]].is_constant:
         return "both operands are activations, and cells hold constants"
     return "" if array.stores == "weights" else "the array stores the transform, no weights"
@@ -52,9 +52,9 @@ def why_digital(node: Node, program: Program, array: CimArray) -> str:
 
 def place_node(node: Node, program: Program, array: CimArray) -> Placed:
     """Return the parts of a node that `why_digital` does not refuse, and the operations behind them."""
-    if node.op == "wht":
+    if node.op == WHT.name:
         return _transform(node, program, array)
-    if node.op.startswith("mf_"):
+    if node.op in ops.named(Trait.MF_TERMS):
         return _mf(node, program, array)
     return place_dense(node, program, array)
 
@@ -113,7 +113,7 @@ def _prepared(node: Node, program: Program) -> list[Outside]:
 def _join(node: Node, program: Program) -> list[Outside]:
     """Return the addition that joins the two parts of each output, and the shifts where their grids differ."""
     (y,), attributes = program.outputs_of(node), node.attributes
-    channels = program.tensors[node.inputs[1]].shape[0 if node.op == "mf_conv2d" else 1]
+    channels = program.tensors[node.inputs[1]].shape[0 if node.op in ops.named(Trait.CONVOLUTION) else 1]
     each = y.sample_size // channels
     shifts: Any = [attributes["shift_x"], attributes["shift_w"]]
     shifted = each * sum(s > 0 for given in shifts for s in spread(given, channels))
@@ -131,7 +131,7 @@ def _bias(node: Node, program: Program, bias: list[Tensor]) -> list[Outside]:
 
 def _product(node: Node, x: Tensor, w: Tensor, program: Program) -> Product:
     (y,) = program.outputs_of(node)
-    if node.op.endswith("conv2d"):
+    if node.op in ops.named(Trait.CONVOLUTION):
         outputs, *taps = w.shape
         groups: Any = node.attributes["groups"]
         return Product(y.sample_size // outputs, int(np.prod(taps)), outputs // groups, groups)

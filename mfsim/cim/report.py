@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import ClassVar
 
+from mfsim import ops
 from mfsim.analysis.count import count
 from mfsim.analysis.energy import Spent, Technology, by_basis, energy, share, summed
 from mfsim.analysis.listing import Cell, Listing, write_listings
@@ -22,7 +23,9 @@ from mfsim.cim.mapping import place_dense, place_node, why_digital
 from mfsim.cim.parts import Outside, Part
 from mfsim.display import counted
 from mfsim.ir.program import Node, Program
+from mfsim.ir.stages import stages
 from mfsim.keywords import check_keywords
+from mfsim.ops.traits import Trait
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,10 @@ class CimNode:
 
 @dataclass(frozen=True)
 class DigitalNode:
-    """A node that stays in digital logic, its operations and why it is not on an array."""
+    """A node that stays in digital logic, its operations and why it is not on an array.
+
+    `behind` is the node at the head of its stage, whose results it treats, on arrays or not; "" for one that is the head.
+    """
 
     layer: str
     node: str
@@ -67,6 +73,7 @@ class DigitalNode:
     operations: int
     pj: float
     reason: str
+    behind: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -206,17 +213,19 @@ def map_program(program: Program, array: CimArray, technology: Technology | None
     in_logic = digital_energy.by_node()
     nodes, parts, outside, digital = [], [], [], []
     spent: list[Spent] = []
+    heads = {node.name: stage.node.name for stage in stages(program) for node in stage.behind}
     for node in program.nodes:
         reason = why_digital(node, program, array)
         if reason:
             rows = [row for row in digital_energy.rows if row.node == node.name]
             operations = sum(row.count for row in rows)
             text = reason if operations else f"{reason}; nothing is computed"
-            digital.append(DigitalNode(node.layer, node.name, node.op, operations, in_logic.get(node.name, 0.0), text))
+            pj, behind_node = in_logic.get(node.name, 0.0), heads.get(node.name, "")
+            digital.append(DigitalNode(node.layer, node.name, node.op, operations, pj, text, behind_node))
         else:
             made, behind = place_node(node, program, array)
             rows = [*_analog(made, array), *_logic(node, behind, table)]
-            dense = None if node.op == "wht" else place_dense(node, program, array)[0]
+            dense = None if node.op not in ops.named(Trait.PRODUCT) else place_dense(node, program, array)[0]
             nodes.append(_node(node, made, behind, dense, sum(row.pj for row in rows), in_logic[node.name]))
             parts += made
             outside += behind

@@ -10,16 +10,15 @@ from mfsim.cli.options import Data, Debug, Json, Run, SplitName
 from mfsim.cli.session import session
 
 Difference = Annotated[
-    float, typer.Option(min=0.0, help="float.onnx: largest difference, as a fraction of the largest output.")
+    float, typer.Option(min=0.0, help="float.onnx: allowed difference, as a fraction of the largest output.")
 ]
-Ties = Annotated[
-    float, typer.Option(min=0.0, max=1.0, help="float.onnx: samples whose sign flipped within rounding of 0.")
-]
+Ties = Annotated[float, typer.Option(min=0.0, max=1.0, help="float.onnx: allowed fraction of samples with a sign tie.")]
 Mismatches = Annotated[
-    int, typer.Option(min=0, help="model.onnx: output codes that may differ from the quantized torch model.")
+    int,
+    typer.Option(min=0, help="model.onnx: allowed number of output codes that differ from the quantized torch model."),
 ]
-Top1 = Annotated[float | None, typer.Option(min=0.0, max=1.0, help="Least top-1 agreement of quantized with float.")]
-Sqnr = Annotated[float | None, typer.Option(help="Least SQNR of each quantized output, in dB.")]
+Top1 = Annotated[float | None, typer.Option(min=0.0, max=1.0, help="Required top-1 agreement of quantized with float.")]
+Sqnr = Annotated[float | None, typer.Option(help="Required SQNR of each quantized output, in dB.")]
 
 
 def command(

@@ -15,9 +15,9 @@ Columns = Annotated[int | None, typer.Option(help="Columns of the array.")]
 CellBits = Annotated[int | None, typer.Option(help="Bits that one cell stores.")]
 ConverterBits = Annotated[str | None, typer.Option(help="Bits of the converters, or ideal.")]
 InputBits = Annotated[int | None, typer.Option(help="Bits that a line carries in one step.")]
-SharedBy = Annotated[int | None, typer.Option(help="So many sums take turns at one converter.")]
-CycleNs = Annotated[float | None, typer.Option(help="Nanoseconds of a cycle; default the fit of the converter.")]
-Csv = Annotated[pathlib.Path | None, typer.Option(help="Folder for every table as CSV.")]
+SharedBy = Annotated[int | None, typer.Option(help="Number of sums that share one converter.")]
+CycleNs = Annotated[float | None, typer.Option(help="Cycle time in ns; default: the delay of the converter model.")]
+Csv = Annotated[pathlib.Path | None, typer.Option(help="Write every table as CSV into this folder.")]
 
 COLUMNS = (
     "layer",
@@ -53,7 +53,7 @@ def command(
 ) -> None:
     """Map products and transforms to in-memory-compute arrays: tiles, steps, conversions, adders, energy.
 
-    The options behind `--array` change that array; what they do not name stays as it is.
+    The options after `--array` override single properties of that array.
     """
     with session(json, debug) as out:
         from mfsim.cim import load_array, map_program

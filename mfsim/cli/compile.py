@@ -11,21 +11,23 @@ from mfsim.cli.options import Debug, Json
 from mfsim.cli.session import session
 
 Source = Annotated[
-    pathlib.Path, typer.Argument(help="A run folder, a quantized model.onnx, or a quantized file of another tool.")
+    pathlib.Path, typer.Argument(help="A run folder, a quantized model.onnx, or a quantized third-party file.")
 ]
-File = Annotated[pathlib.Path | None, typer.Option("--out", help="The file; default integer.onnx beside the model.")]
+File = Annotated[
+    pathlib.Path | None, typer.Option("--out", help="Output file; default: integer.onnx beside the model.")
+]
 Bits = Annotated[
     int | None,
     typer.Option(
         "--multiplier-bits",
-        help="Bits of the multipliers that stand for scales which are no powers of two; 0 refuses such scales. "
-        "Default 31 for a file of another tool, 0 for one of mfsim.",
+        help="Bits of the fixed-point multipliers for scales that are not powers of two; 0 refuses such scales. "
+        "Default: 31 for a third-party file, 0 for one of mfsim.",
         show_default=False,
     ),
 ]
 Inputs = Annotated[
     pathlib.Path | None,
-    typer.Option("--measure", help="A .npy file of inputs, on which the program is compared with ONNX Runtime."),
+    typer.Option("--measure", help="Inputs as .npy; compare the program with ONNX Runtime on them."),
 ]
 
 

@@ -11,21 +11,19 @@ from mfsim.cli.options import Debug, Json, ModelOptions, Seed, model_options
 from mfsim.cli.session import session
 
 Model = Annotated[str, typer.Argument(help="package.module:callable, or the name of a built-in model.")]
-RulesFile = Annotated[pathlib.Path, typer.Option("--rules", help="A TOML file of rules that swap layers.")]
+RulesFile = Annotated[pathlib.Path, typer.Option("--rules", help="TOML file with conversion rules.")]
 InputShape = Annotated[
     str | None,
-    typer.Option(metavar="C,H,W", help="Shape of an image; the converted model is run on it.", show_default=False),
+    typer.Option(metavar="C,H,W", help="Shape of an image; run the converted model on one.", show_default=False),
 ]
-Classes = Annotated[int, typer.Option(min=2, help="What the model is made with, if it takes them.")]
+Classes = Annotated[int, typer.Option(min=2, help="Number of classes, for models that take it.")]
 Weights = Annotated[
     pathlib.Path | None,
-    typer.Option(
-        "--checkpoint", help="Weights of the model before it is converted, as safetensors.", show_default=False
-    ),
+    typer.Option("--checkpoint", help="Weights of the model before conversion, as safetensors.", show_default=False),
 ]
 Out = Annotated[
     pathlib.Path | None,
-    typer.Option(help="File for the converted weights, for `mfsim train --start`.", show_default=False),
+    typer.Option(help="Write the converted weights to this file, for `mfsim train --start`.", show_default=False),
 ]
 
 
@@ -41,7 +39,7 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Show what rules make of each layer of a model; `mfsim train --convert` trains the result."""
+    """Show what conversion rules do to each layer of a model; `mfsim train --convert` trains the result."""
     shape = _shape(input_shape) if input_shape is not None else None
     with session(json, debug) as shown:
         from mfsim.conversion import Rules

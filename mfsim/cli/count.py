@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Subject = Annotated[
     str,
     typer.Argument(
-        help="A run folder, a quantized model.onnx, an integer.onnx; or a float model, with --input: its name or package.module:callable."
+        help="A run folder, a quantized model.onnx or an integer.onnx; with --input a float model, by name or as package.module:callable."
     ),
 ]
 Inputs = Annotated[
@@ -24,11 +24,13 @@ Inputs = Annotated[
     typer.Option(
         "--input",
         metavar="SHAPE",
-        help="An input of a float model, such as 3x32x32, or 128:int for tokens; repeated for several.",
+        help="Shape of an input of a float model, such as 3x32x32, or 128:int for tokens; repeatable.",
     ),
 ]
-Classes = Annotated[int, typer.Option(min=2, help="Classes that a float model is made for.")]
-Rule = Annotated[Literal["full", "paper"], typer.Option(help="Count everything, or multiplications as papers do.")]
+Classes = Annotated[int, typer.Option(min=2, help="Number of classes of a float model.")]
+Rule = Annotated[
+    Literal["full", "paper"], typer.Option(help="full counts everything, paper the multiplications that papers count.")
+]
 
 
 def _taps(value: str) -> str:
@@ -47,7 +49,7 @@ Taps = Annotated[
     typer.Option(
         metavar="[executed|valid]",
         callback=_taps,
-        help="Count all taps of windows, those in the padding too, or only those inside the image.",
+        help="executed counts all taps of windows, valid only those inside the image.",
     ),
 ]
 Strict = Annotated[

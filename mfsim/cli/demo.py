@@ -11,7 +11,7 @@ from mfsim.cli.options import Debug, Json, Seed
 from mfsim.cli.session import session
 from mfsim.workflow.settings import DEFAULTS, Settings
 
-Out = Annotated[pathlib.Path, typer.Option(help="Folder of the report and of one run folder for each network.")]
+Out = Annotated[pathlib.Path, typer.Option(help="Folder for the report and the run folders of the networks.")]
 Epochs = Annotated[int, typer.Option(min=1, help="Epochs of float training.")]
 
 
@@ -22,7 +22,7 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Train, quantize, export, check, compile, simulate and count four networks on digits, and report."""
+    """Train, quantize, export, check, compile, simulate and count four networks on digits, and write a report."""
     with session(json, debug) as shown:
         from mfsim.errors import ParityError
         from mfsim.report import NetworkResult

@@ -12,7 +12,7 @@ from mfsim.cli.session import session
 Allow = Annotated[
     bool,
     typer.Option(
-        "--allow-inexact", help="Write the file even if a sum may pass 2^24, where float32 stops being exact."
+        "--allow-inexact", help="Write the file even if a sum may exceed 2^24, beyond which float32 is inexact."
     ),
 ]
 

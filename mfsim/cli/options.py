@@ -12,34 +12,28 @@ import typer
 KINDS_OF_DATA = "digits, fashion-mnist, or a path: CIFAR-10, a folder of pictures or of IDX files, an .npz file"
 ModelOptions = Annotated[
     list[str] | None,
-    typer.Option(
-        "--option", metavar="NAME=VALUE", help="What the model is made with, such as width=32; may be repeated."
-    ),
+    typer.Option("--option", metavar="NAME=VALUE", help="Option of the model, such as width=32; repeatable."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and warnings.")]
 Target = Annotated[pathlib.Path, typer.Argument(help="A run folder, a quantized model.onnx, or an integer.onnx.")]
 Run = Annotated[pathlib.Path, typer.Argument(help="A run folder.")]
-ArrayName = Annotated[
-    str, typer.Option("--array", help="mf-net-8x62, mf-net-8x30, wht-16x16, or a TOML file that describes an array.")
-]
+ArrayName = Annotated[str, typer.Option("--array", help="Array: mf-net-8x62, mf-net-8x30, wht-16x16, or a TOML file.")]
 Data = Annotated[
     str | None,
-    typer.Option(help=f"{KINDS_OF_DATA}; default the run's own."),
+    typer.Option(help=f"{KINDS_OF_DATA}; default: the data of the run."),
 ]
-SplitName = Annotated[Literal["test", "validation", "train"], typer.Option("--split", help="Which images.")]
-Checkpoint = Annotated[
-    pathlib.Path | None, typer.Option(help="Weights that are trained already, as safetensors.", show_default=False)
-]
+SplitName = Annotated[Literal["test", "validation", "train"], typer.Option("--split", help="Split of the data set.")]
+Checkpoint = Annotated[pathlib.Path | None, typer.Option(help="Trained weights, as safetensors.", show_default=False)]
 Convert = Annotated[
     pathlib.Path | None,
-    typer.Option("--convert", help="A TOML file of rules that swap layers; see `mfsim convert`.", show_default=False),
+    typer.Option("--convert", help="TOML file with conversion rules; see `mfsim convert`.", show_default=False),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
-BatchSize = Annotated[int, typer.Option(min=1, help="Samples at a time.")]
-Rate = Annotated[float, typer.Option(min=0.0, help="Highest learning rate.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
+BatchSize = Annotated[int, typer.Option(min=1, help="Batch size.")]
+Rate = Annotated[float, typer.Option(min=0.0, help="Peak learning rate.")]
 TorchThreads = Annotated[
-    int, typer.Option("--threads", min=1, help="Threads of torch; one is quickest for small networks.")
+    int, typer.Option("--threads", min=1, help="Number of torch threads; 1 is fastest for small networks.")
 ]
 
 

@@ -24,15 +24,16 @@ from mfsim.cli.session import session
 from mfsim.workflow.settings import DEFAULTS, Settings
 
 RunFolders = Annotated[
-    pathlib.Path | None, typer.Argument(help="A run folder that has been trained.", show_default=False)
+    pathlib.Path | None, typer.Argument(help="A run folder with a trained network.", show_default=False)
 ]
 Model = Annotated[
-    str | None, typer.Option(help="Instead of a run folder: a model, with --checkpoint and --out.", show_default=False)
+    str | None,
+    typer.Option(help="Quantize this model instead of a run folder; needs --checkpoint and --out.", show_default=False),
 ]
 TrainData = Annotated[str, typer.Option(help=f"With --model: {KINDS_OF_DATA}.")]
-Out = Annotated[pathlib.Path | None, typer.Option(help="With --model: the run folder.", show_default=False)]
+Out = Annotated[pathlib.Path | None, typer.Option(help="With --model: the run folder to create.", show_default=False)]
 RecipeFile = Annotated[
-    pathlib.Path | None, typer.Option(help="A TOML file with bits for each layer; default 8 everywhere.")
+    pathlib.Path | None, typer.Option(help="TOML file with bits for each layer; default: 8 bits everywhere.")
 ]
 Epochs = Annotated[int, typer.Option(min=0, help="Epochs of quantization-aware training; 0 only calibrates.")]
 
@@ -54,7 +55,7 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Quantize a trained network: fold batch norms, calibrate, and train the quantized network."""
+    """Quantize a trained network: fold batch norms, calibrate, and fine-tune the quantized network."""
     with session(json, debug) as shown:
         if (run is None) == (model is None):
             raise typer.BadParameter("give either a run folder or --model with --checkpoint and --out")

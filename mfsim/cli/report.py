@@ -12,16 +12,14 @@ from mfsim.cli.session import session
 
 Runs = Annotated[list[pathlib.Path], typer.Argument(help="Run folders, shown side by side.")]
 Out = Annotated[
-    pathlib.Path | None, typer.Option(help="Folder of the report; default `report` in the first run folder.")
+    pathlib.Path | None, typer.Option(help="Folder for the report; default: `report` in the first run folder.")
 ]
-Title = Annotated[str, typer.Option(help="Heading of the page.")]
+Title = Annotated[str, typer.Option(help="Title of the page.")]
 
 
 Arrays = Annotated[
     str | None,
-    typer.Option(
-        "--array", help="An in-memory-compute array, as in `mfsim cim`; its tables are added.", show_default=False
-    ),
+    typer.Option("--array", help="Add the tables of `mfsim cim` for this array.", show_default=False),
 ]
 
 
@@ -33,7 +31,7 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Write the report of networks that have been simulated."""
+    """Write a report on simulated networks."""
     with session(json, debug) as shown:
         from mfsim.cim import load_array
         from mfsim.report import write_report

@@ -11,21 +11,19 @@ import typer
 from mfsim.cli.options import Debug, Json, model_options
 from mfsim.cli.session import session
 
-Block = Annotated[
-    str | None, typer.Argument(help="Which block; without one, the blocks are listed.", show_default=False)
-]
+Block = Annotated[str | None, typer.Argument(help="Name of the block; omit it to list the blocks.", show_default=False)]
 Options = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="NAME=VALUE", help="A parameter of the block, such as n=64; may be repeated."),
+    typer.Option("--option", metavar="NAME=VALUE", help="Parameter of the block, such as n=64; repeatable."),
 ]
 Out = Annotated[pathlib.Path | None, typer.Option(help="Folder for the block and its vectors.", show_default=False)]
-Vectors = Annotated[int, typer.Option(min=1, help="How many vectors are written.")]
+Vectors = Annotated[int, typer.Option(min=1, help="Number of vectors to write.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the vectors.")]
 Check = Annotated[
     bool, typer.Option("--check", help="Prove the block equal to the software and free of multipliers (needs pyosys).")
 ]
 CheckVectors = Annotated[
-    int, typer.Option(min=1, help="How many vectors `--check` runs through the synthesised gates.")
+    int, typer.Option(min=1, help="Number of vectors that `--check` runs through the synthesised gates.")
 ]
 COLUMNS = ("block", "what it computes", "op", "parameters")
 

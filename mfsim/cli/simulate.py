@@ -16,19 +16,20 @@ if TYPE_CHECKING:
     from mfsim.data import Split
     from mfsim.ir.program import Program
 
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads; default one for each core.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Number of threads; default: one for each core.")]
 Trace = Annotated[
-    pathlib.Path | None, typer.Option(help="Folder for the codes of every edge, as .npy and .hex.", show_default=False)
+    pathlib.Path | None,
+    typer.Option(help="Write the codes of every edge into this folder, as .npy and .hex.", show_default=False),
 ]
-References = Annotated[int, typer.Option(min=0, help="Run folder: samples computed from the ops' definitions too.")]
+References = Annotated[int, typer.Option(min=0, help="Run folder: number of samples that the reference computes, too.")]
 ExactWords = Annotated[
     bool,
     typer.Option(
         "--exact-words",
-        help="Hold each intermediate against the word proved for it; slow: some million operations a second.",
+        help="Check each intermediate value against its proved word; slow: some million operations a second.",
     ),
 ]
-Samples = Annotated[int | None, typer.Option(min=1, help="Take only the first samples.")]
+Samples = Annotated[int | None, typer.Option(min=1, help="Use only the first samples.")]
 
 
 def command(
@@ -38,7 +39,7 @@ def command(
     samples: Samples = None,
     trace: Trace = None,
     batch_size: Annotated[
-        int | None, typer.Option(min=1, help="Samples at a time; by default as many as stay in a core's cache.")
+        int | None, typer.Option(min=1, help="Batch size; default: as many samples as fit the cache of a core.")
     ] = None,
     threads: Threads = None,
     exact_words: ExactWords = False,
@@ -48,8 +49,8 @@ def command(
 ) -> None:
     """Simulate the integer program on a data set: accuracy, observed ranges, overflow events.
 
-    A run folder's program is also compared, code by code, with the quantized torch model, model.onnx,
-    integer.onnx and the definitions of the ops, and layer by layer with the float network.
+    The program of a run folder is also compared, code by code, with the quantized torch model, model.onnx,
+    integer.onnx and the reference, and layer by layer with the float network.
     """
     with session(json, debug) as out:
         from mfsim.run_folder import RunFolder, load_program

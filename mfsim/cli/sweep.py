@@ -18,15 +18,17 @@ Axes = Annotated[
     typer.Option(
         "--axis",
         metavar="KEY[@PATTERN]=VALUES",
-        help="What takes which values, such as weight=2:8, activation=4,6,8 or accumulator@head=12:24:4; may be repeated.",
+        help="Axis of the sweep, such as weight=2:8, activation=4,6,8 or accumulator@head=12:24:4; repeatable.",
     ),
 ]
-Layers = Annotated[str, typer.Option(help="Limit axes without a pattern to the layers that this one matches.")]
+Layers = Annotated[str, typer.Option(help="Pattern of layers, for axes that have none.")]
 Sensitivity = Annotated[bool, typer.Option("--sensitivity", help="Change one layer at a time.")]
-Out = Annotated[pathlib.Path | None, typer.Option(help="The sweep's folder; default below `sweeps` in the run folder.")]
-Images = Annotated[int | None, typer.Option(min=1, help="Take only the first images.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes; default one for each core.")]
-Retry = Annotated[bool, typer.Option("--retry", help="Compute points again that have failed.")]
+Out = Annotated[
+    pathlib.Path | None, typer.Option(help="Folder of the sweep; default: one below `sweeps` in the run folder.")
+]
+Images = Annotated[int | None, typer.Option(min=1, help="Use only the first images.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Number of processes; default: one for each core.")]
+Retry = Annotated[bool, typer.Option("--retry", help="Compute failed points again.")]
 
 COLUMNS = ("top1", "sqnr_db", "overflows", "accumulator bits", "weight bits", "pj")
 """Figures of a point that are shown."""
@@ -46,7 +48,7 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Simulate an exported network with other words, a point for each; what is finished is never computed again."""
+    """Simulate an exported network over bit widths, one point for each; finished points are never computed again."""
     with session(json, debug) as shown:
         from mfsim.errors import FailedPointsError
         from mfsim.run_folder import RunFolder

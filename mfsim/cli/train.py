@@ -25,11 +25,11 @@ from mfsim.workflow.settings import DEFAULTS, Settings
 
 Model = Annotated[str, typer.Option(help="A built-in model, such as mf-cnn or mini-vit, or package.module:callable.")]
 TrainData = Annotated[str, typer.Option(help=f"{KINDS_OF_DATA}.")]
-Out = Annotated[pathlib.Path, typer.Option(help="The run folder; it is made where it is missing.")]
+Out = Annotated[pathlib.Path, typer.Option(help="The run folder; created if it is missing.")]
 Start = Annotated[
-    pathlib.Path | None, typer.Option(help="Weights that training starts from, as safetensors.", show_default=False)
+    pathlib.Path | None, typer.Option(help="Initial weights for training, as safetensors.", show_default=False)
 ]
-Epochs = Annotated[int, typer.Option(min=1, help="Passes over the training images.")]
+Epochs = Annotated[int, typer.Option(min=1, help="Epochs of training.")]
 
 
 def command(
@@ -48,7 +48,7 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Train a float network, selected on a validation split, and start a run folder with it."""
+    """Train a float network, keep the best epoch on the validation split, and create its run folder."""
     with session(json, debug) as shown:
         if start is not None and checkpoint is not None:
             raise typer.BadParameter("give either --start, which is trained, or --checkpoint, which is not")

@@ -36,7 +36,7 @@ def compile_model(source: str | os.PathLike[str] | onnx.ModelProto, *, multiplie
     multiplier_bits : int
         Bits of the fixed-point multipliers, 2 to 62, that stand for scales which are no powers of two; 0
         to refuse such scales, zero points and everything else that the dialect of mfsim does not have.
-        Left out: 0 for a file that uses the domain org.mfsim, 31 for a file of others.
+        Left out: 0 for a file that uses the domain org.mfsim, 31 for a third-party file.
 
     Returns
     -------
@@ -68,5 +68,5 @@ def compile_model(source: str | os.PathLike[str] | onnx.ModelProto, *, multiplie
 
 
 def approximations(program: Program) -> list[str]:
-    """Return what is approximated in a program that was compiled from a file of others, one sentence each."""
+    """Return what is approximated in a program that was compiled from a third-party file, one sentence each."""
     return [text for key, text in sorted(program.metadata.items()) if key.startswith(APPROXIMATION)]

@@ -82,7 +82,7 @@ class Conversion:
     def tables(self) -> tuple[Table, Table]:
         """Return columns and rows for a person: of the changes, and of what was left."""
         changes = [
-            (c.layer, c.was, c.became, f"{c.parameters_before:,} to {c.parameters_after:,}", notes(c))
+            (c.layer, c.was, c.became, f"{c.parameters_before:,} to {c.parameters_after:,}", _notes(c))
             for c in self.changes
         ]
         left = [(e.layer, e.kind, f"{e.parameters:,}") for e in self.left]
@@ -91,7 +91,7 @@ class Conversion:
     def text(self) -> str:
         """Return the report as lines of text."""
         changes, left = self.tables()
-        return "\n".join((*aligned(*changes), "", "left as they are:", *aligned(*left), "", self.summary()))
+        return "\n".join((*_aligned(*changes), "", "left as they are:", *_aligned(*left), "", self.summary()))
 
     def summary(self) -> str:
         """Return the report in one sentence."""
@@ -101,14 +101,14 @@ class Conversion:
         )
 
 
-def notes(change: Change) -> str:
+def _notes(change: Change) -> str:
     """Return what a change kept, its note, and where else its module stands."""
     also = f"also at {', '.join(change.also_at)}" if change.also_at else ""
     parts = (", ".join(change.kept) or "nothing", change.note, also)
     return "; ".join(part for part in parts if part)
 
 
-def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return rows under columns, padded with spaces."""
     widths = [max(len(row[k]) for row in (columns, *rows)) for k in range(len(columns))]
     return [

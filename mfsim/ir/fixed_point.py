@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfsim import ops
 from mfsim.errors import DataError, FormatError, ShapeError
 from mfsim.ir.formats import Format, Overflow, Range, Rounding, Scale
 from mfsim.ir.program import Tensor, int64_codes
@@ -26,6 +25,7 @@ from mfsim.kernels.rounding import ROUNDINGS
 from mfsim.ops.grid.kernels import QUICK, quick, run_requantize
 from mfsim.ops.grid.kernels import dequantize as dequantize_kernel
 from mfsim.ops.grid.kernels import quantize as quantize_kernel
+from mfsim.ops.grid.requantize import OP as REQUANTIZE
 
 EXACT_INTEGER = 2**53
 """Every integer of at most this magnitude is a double."""
@@ -196,7 +196,7 @@ def requantize(
     }
     lo, hi = (int(integers.min()), int(integers.max())) if integers.size else (0, 0)
     operand = Tensor("codes", integers.shape, Format.of_range(lo, hi, "the widest code"), scale_from, Range.of(lo, hi))
-    op = ops.get("requantize")
+    op = REQUANTIZE
     complete = op.derived([operand], attributes)
     op.infer([operand], complete)
     fitted = np.empty_like(integers)

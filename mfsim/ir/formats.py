@@ -2,7 +2,7 @@
 
 All arithmetic here is in Python ints, so no width or range is ever rounded or wrapped.
 A *code* is a stored integer; its real value is `code * 2**exponent`, with the exponent of its scale
-(times a factor where a file of others has a scale that is no power of two).
+(times a factor where a third-party file has a scale that is no power of two).
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Scale:
 
     One exponent, with `axis` None, serves the whole tensor; else `exponents` has one entry for each
     index of the non-negative `axis`. In the dialect every scale is a power of two and `factors` is
-    empty; files of others may have scales between: then `factors` has one rational number f, 1 <= f < 2,
+    empty; third-party files may have scales between: then `factors` has one rational number f, 1 <= f < 2,
     for each exponent. An op that works on powers of two only asks for `exponent` or `powers`, which
     refuse factors, so that no factor is ever lost in silence.
     """

@@ -49,7 +49,7 @@ def clock(registers, buffer, nets):
 
 
 @kernel
-def transpose(block):
+def _transpose(block):
     """Transpose a 64 x 64 matrix of bits in place; row i is block[i], column j is bit j."""
     half, mask = 32, np.uint64(0x00000000FFFFFFFF)
     while half:
@@ -72,7 +72,7 @@ def pack(codes, rows, nets):
     for k in range(nets.shape[1]):
         for lane in range(64):
             block[lane] = np.uint64(codes[64 * k + lane])
-        transpose(block)
+        _transpose(block)
         for bit in range(rows.size):
             nets[rows[bit], k] = block[bit]
 
@@ -86,6 +86,6 @@ def unpack(nets, rows, signed, codes):
             block[bit] = nets[rows[bit], k]
         for bit in range(rows.size, 64):
             block[bit] = nets[rows[rows.size - 1], k] if signed else np.uint64(0)
-        transpose(block)
+        _transpose(block)
         for lane in range(64):
             codes[64 * k + lane] = np.int64(block[lane])

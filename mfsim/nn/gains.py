@@ -10,6 +10,7 @@ from torch import nn
 from mfsim.errors import FormatError, ShapeError, did_you_mean
 from mfsim.nn import functional
 from mfsim.ops.grid.csd_gain import MOST_DIGITS, nearest_digits
+from mfsim.ops.grid.csd_gain import OP as CSD_GAIN
 from mfsim.ops.torch_node import emitted, exporting, observed
 
 # `Shift`: a fixed gain 2**k for each channel, which on a device only relabels the scale.
@@ -71,7 +72,7 @@ class Shift(nn.Module):
 @observed
 def csd_gain(x: torch.Tensor, gain: torch.Tensor, digits: int) -> torch.Tensor:
     """Return x * gain for gains of at most `digits` signed digits that broadcast against x."""
-    return emitted("CsdGain", (x, gain), {"digits": digits}, x.shape) if exporting() else x * gain
+    return emitted(CSD_GAIN.onnx.op_type, (x, gain), {"digits": digits}, x.shape) if exporting() else x * gain
 
 
 class CsdGain(nn.Module):

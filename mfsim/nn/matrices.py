@@ -7,6 +7,7 @@ from torch import nn
 
 from mfsim.errors import ShapeError
 from mfsim.nn import functional
+from mfsim.ops.dense.gram import OP as GRAM
 from mfsim.ops.torch_node import emitted, exporting
 
 # `MatMul` and `MFMatMul`: the matrix product of two activations as a layer of its own.
@@ -83,7 +84,9 @@ class MFMatMul(nn.Module):
 
 def gram(x: torch.Tensor) -> torch.Tensor:
     """Return x x^T [..., N, N] of x [..., N, K]; on a device one triangle is computed and the other copied."""
-    return emitted("Gram", (x,), {}, (*x.shape[:-1], x.shape[-2])) if exporting() else x @ x.transpose(-1, -2)
+    return (
+        emitted(GRAM.onnx.op_type, (x,), {}, (*x.shape[:-1], x.shape[-2])) if exporting() else x @ x.transpose(-1, -2)
+    )
 
 
 class Gram(nn.Module):

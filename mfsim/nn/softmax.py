@@ -12,7 +12,7 @@ from mfsim.errors import FormatError, ShapeError, did_you_mean
 # What the normalisers by a shift share: the gain of a row whose divisor is rounded to a power of two.
 
 
-def gain_of_nearest_power(total: torch.Tensor) -> torch.Tensor:
+def _gain_of_nearest_power(total: torch.Tensor) -> torch.Tensor:
     """Return total / 2**k for positive totals, k = log2(total) rounded: within 2**-1/2 .. 2**1/2.
 
     A row divided by `total` and multiplied by this gain is the row shifted by k. The rounding passes its
@@ -37,14 +37,14 @@ SOFTMAX_FORMS = ("division", "reciprocal", "shift", "log")
 """How a device divides by the row sum."""
 
 
-def check_form(layer: str, form: str, forms: tuple[str, ...]) -> None:
+def _check_form(layer: str, form: str, forms: tuple[str, ...]) -> None:
     """Raise `FormatError` unless `form` is one of `forms`."""
     if form not in forms:
         hint = did_you_mean(form, forms) if isinstance(form, str) else ""
         raise FormatError(f"`form` of {layer} must be one of {', '.join(forms)}, not {form!r}{hint}")
 
 
-def check_positive(layer: str, name: str, value: float) -> None:
+def _check_positive(layer: str, name: str, value: float) -> None:
     """Raise `FormatError` unless `value` is positive and finite."""
     if not 0 < value < math.inf:
         raise FormatError(f"`{name}` of {layer} must be a positive number, not {value!r}")
@@ -80,8 +80,8 @@ class Softmax(nn.Module):
 
     def __init__(self, gain: float = 1.0, form: str = "division", causal: bool = False) -> None:
         super().__init__()
-        check_positive("a softmax", "gain", gain)
-        check_form("a softmax", form, SOFTMAX_FORMS)
+        _check_positive("a softmax", "gain", gain)
+        _check_form("a softmax", form, SOFTMAX_FORMS)
         self.gain, self.form, self.causal = float(gain), form, bool(causal)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -94,7 +94,7 @@ class Softmax(nn.Module):
             return weights
         with torch.no_grad():
             total = torch.exp(scores - scores.amax(-1, keepdim=True)).sum(-1, keepdim=True)
-        return weights * gain_of_nearest_power(total)
+        return weights * _gain_of_nearest_power(total)
 
     def extra_repr(self) -> str:
         """Return the options for `print(model)`."""
@@ -136,9 +136,9 @@ class TanhL1(nn.Module):
 
     def __init__(self, gain: float = 1.0, form: str = "division", eps: float = 1e-6, causal: bool = False) -> None:
         super().__init__()
-        check_positive("a tanh-l1", "gain", gain)
-        check_positive("a tanh-l1", "eps", eps)
-        check_form("a tanh-l1", form, TANH_L1_FORMS)
+        _check_positive("a tanh-l1", "gain", gain)
+        _check_positive("a tanh-l1", "eps", eps)
+        _check_form("a tanh-l1", form, TANH_L1_FORMS)
         self.gain, self.form, self.eps, self.causal = float(gain), form, float(eps), bool(causal)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -148,7 +148,7 @@ class TanhL1(nn.Module):
             t = t.masked_fill(~causal_mask("a causal tanh-l1", x.shape).to(x.device), 0)
         total = self.eps + t.abs().sum(-1, keepdim=True)
         weights = t / total
-        return weights * gain_of_nearest_power(total) if self.form == "shift" else weights
+        return weights * _gain_of_nearest_power(total) if self.form == "shift" else weights
 
     def extra_repr(self) -> str:
         """Return the options for `print(model)`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import nn
 
@@ -9,6 +11,7 @@ from mfsim.errors import FormatError, ShapeError
 from mfsim.nn import functional
 from mfsim.nn.elementwise import Abs, Mul
 from mfsim.nn.gains import along, check_axis
+from mfsim.ops.elementwise.soft_threshold import OP as SOFT_THRESHOLD
 
 # `SoftThreshold`: sign(x) max(|x| - T, 0) with a learned T >= 0 for each channel or coefficient.
 
@@ -30,6 +33,8 @@ class SoftThreshold(nn.Module):
     weight : parameter, shape [size]
         T is its magnitude, which keeps T >= 0 and its gradient alive at 0.
     """
+
+    exported_as: ClassVar[tuple[str, ...]] = SOFT_THRESHOLD.onnx.op_types
 
     def __init__(self, size: int, axis: int = -1, initial: float = 0.05) -> None:
         super().__init__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -14,6 +15,7 @@ from mfsim.nn.gains import KINDS, Scaling
 from mfsim.nn.mf import MFLinear
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d
 from mfsim.nn.thresholds import SmoothThreshold, SoftThreshold
+from mfsim.ops.wht.wht import OP as WHT_OP
 
 # `WHT`: the Walsh-Hadamard transform as a layer, and what to do with sizes that are no power of two.
 
@@ -68,6 +70,8 @@ class WHT(nn.Module):
         that the result is longer; or blocks of the largest power of two that divides them.
     """
 
+    exported_as: ClassVar[tuple[str, ...]] = WHT_OP.onnx.op_types
+
     def __init__(
         self,
         *,
@@ -88,7 +92,7 @@ class WHT(nn.Module):
         if not block and x.ndim > self.dims:
             lengths = tuple(int(n) for n in x.shape[x.ndim - self.dims :])
             padded, block = fit_lengths(lengths, self.size)
-            x = pad_to(x, padded)
+            x = _pad_to(x, padded)
         return functional.wht(x, block=block, dims=self.dims, order=self.order, norm=self.norm, inverse=self.inverse)
 
     def extra_repr(self) -> str:
@@ -96,7 +100,7 @@ class WHT(nn.Module):
         return f"block={self.block}, dims={self.dims}, order={self.order}, norm={self.norm}, inverse={self.inverse}, size={self.size}"
 
 
-def pad_to(x: torch.Tensor, lengths: tuple[int, ...]) -> torch.Tensor:
+def _pad_to(x: torch.Tensor, lengths: tuple[int, ...]) -> torch.Tensor:
     """Return x with zeros behind its last axes, up to `lengths`."""
     pads = [p for k, n in enumerate(reversed(lengths)) for p in (0, n - int(x.shape[-1 - k]))]
     return F.pad(x, pads) if any(pads) else x
@@ -220,14 +224,14 @@ class WHTLayer(nn.Module):
 
     def _over_channels(self, x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = x.movedim(-3, -1) if self.layout == "image" else x
-        y = self.transform(pad_to(y, self.padded))
+        y = self.transform(_pad_to(y, self.padded))
         y = self.inverse(self.norm(self.product(self.scaling(self.threshold(y)))))
         if self.padded != self.lengths:
             y = y[..., : self.channels]
         return y.movedim(-1, -3) if self.layout == "image" else y
 
     def _over_plane(self, x: torch.Tensor) -> torch.Tensor:
-        y: torch.Tensor = self.transform(pad_to(x, self.padded))
+        y: torch.Tensor = self.transform(_pad_to(x, self.padded))
         y = y.reshape(-1, self.channels, self.threshold.size).transpose(1, 2)
         y = self.norm(self.product(self.scaling(self.threshold(y))))
         y = self.inverse(y.transpose(1, 2).reshape(-1, self.channels, *self.padded))

@@ -13,6 +13,7 @@ from mfsim.errors import UnsupportedOpError
 from mfsim.op_counter import products
 from mfsim.op_counter.sized import bits_of, count_op, factor_rows, row, sized
 from mfsim.op_counter.watch import SOURCES, Call, Rule
+from mfsim.ops.elementwise.relu import OP as RELU
 from mfsim.ops.op import Row
 
 FREE = frozenset(
@@ -90,7 +91,7 @@ FREE = frozenset(
 """Operations that make constants or move data: nothing is computed."""
 
 
-def multiplied(call: Call, a: Any, b: Any) -> str:
+def _multiplied(call: Call, a: Any, b: Any) -> str:
     """Return the class of a multiplication: what the less variable operand is."""
     return min(call.source(a), call.source(b), key=SOURCES.index)
 
@@ -101,7 +102,7 @@ def _mul(call: Call) -> list[Row]:
     for number in (a, b):
         if isinstance(number, (int, float)):
             return factor_rows(float(number), bits, n)
-    return [row("mul", bits, n, multiplied(call, a, b))]
+    return [row("mul", bits, n, _multiplied(call, a, b))]
 
 
 def _div(call: Call) -> list[Row]:
@@ -116,10 +117,10 @@ def _pow(call: Call) -> list[Row]:
     x, exponent = call.arguments[:2]
     if exponent != 2:
         raise UnsupportedOpError(f"of powers only the square is counted, not the exponent {exponent}")
-    return [row("mul", bits_of(x), call.y.numel(), multiplied(call, x, x))]
+    return [row("mul", bits_of(x), call.y.numel(), _multiplied(call, x, x))]
 
 
-def elementwise(*primitives: str, operands: int = 2) -> Rule:
+def _elementwise(*primitives: str, operands: int = 2) -> Rule:
     """Return the rule of one of each primitive for each element of the result."""
     return lambda call: [
         row(
@@ -132,20 +133,20 @@ def elementwise(*primitives: str, operands: int = 2) -> Rule:
     ]
 
 
-def reduced(*primitives: str) -> Rule:
+def _reduced(*primitives: str) -> Rule:
     """Return the rule of a reduction: one less than the elements that meet in each result."""
     return lambda call: [
         row(p, bits_of(call.arguments[0]), call.arguments[0].numel() - call.y.numel(), operands=1) for p in primitives
     ]
 
 
-def function(call: Call) -> list[Row]:
+def _function(call: Call) -> list[Row]:
     """Return one look-up for each element: a function of one value."""
     return [row("lut", bits_of(call.arguments[0]), call.y.numel())]
 
 
 def _relu(call: Call) -> list[Row]:
-    return count_op("relu", [sized((1, *call.y.shape), bits_of(call.y))], (1, *call.y.shape))
+    return count_op(RELU, [sized((1, *call.y.shape), bits_of(call.y))], (1, *call.y.shape))
 
 
 def _clamp(call: Call) -> list[Row]:
@@ -168,7 +169,7 @@ def _rsqrt(call: Call) -> list[Row]:
     return [row("sqrt", bits, n, operands=1), row("div", bits, n)]
 
 
-SUM, COMPARE, FUNCTION = elementwise("addsub"), elementwise("cmp"), function
+SUM, COMPARE, FUNCTION = _elementwise("addsub"), _elementwise("cmp"), _function
 
 RULES: dict[str, Rule] = {
     **products.RULES,
@@ -180,11 +181,11 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("relu", "relu_", "threshold"), _relu),
     **dict.fromkeys(("clamp", "clamp_", "clamp_min", "clamp_max", "hardtanh", "hardtanh_"), _clamp),
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not", "isinf"), COMPARE),
-    **dict.fromkeys(("maximum", "minimum"), elementwise("cmp", "select", operands=1)),
-    **dict.fromkeys(("where", "masked_fill", "masked_fill_"), elementwise("select", operands=1)),
-    **dict.fromkeys(("max", "min", "amax", "amin", "argmax", "argmin"), reduced("cmp", "select")),
-    **{name: elementwise(name, operands=1) for name in ("abs", "neg")},
-    **dict.fromkeys(("sign", "sgn"), elementwise("sign", operands=1)),
+    **dict.fromkeys(("maximum", "minimum"), _elementwise("cmp", "select", operands=1)),
+    **dict.fromkeys(("where", "masked_fill", "masked_fill_"), _elementwise("select", operands=1)),
+    **dict.fromkeys(("max", "min", "amax", "amin", "argmax", "argmin"), _reduced("cmp", "select")),
+    **{name: _elementwise(name, operands=1) for name in ("abs", "neg")},
+    **dict.fromkeys(("sign", "sgn"), _elementwise("sign", operands=1)),
     **dict.fromkeys(
         [
             "gelu",
@@ -212,9 +213,9 @@ RULES: dict[str, Rule] = {
         ],
         FUNCTION,
     ),
-    "sqrt": elementwise("sqrt", operands=1),
+    "sqrt": _elementwise("sqrt", operands=1),
     "rsqrt": _rsqrt,
-    "reciprocal": elementwise("div"),
+    "reciprocal": _elementwise("div"),
     **dict.fromkeys(("_native_batch_norm_legit_no_training", "native_batch_norm", "cudnn_batch_norm"), _batch_norm),
     "embedding": _embedding,
 }

@@ -12,13 +12,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from mfsim import ops
 from mfsim.ir.formats import Format, Scale
 from mfsim.ir.program import Node, Tensor, Value
 from mfsim.ops.fourier import dct_tables, dft_tables
 from mfsim.ops.fourier import filterbank_tables as filterbanks
+from mfsim.ops.fourier.dct import OP as DCT
+from mfsim.ops.fourier.dft_alpha_beta import OP as DFT_ALPHA_BETA
+from mfsim.ops.fourier.dft_magnitude import OP as DFT_MAGNITUDE
+from mfsim.ops.fourier.filterbank import OP as FILTERBANK
 from mfsim.ops.norm import tables as norms
-from mfsim.ops.op import Row, activation, constant
+from mfsim.ops.norm.layer_norm import OP as LAYER_NORM
+from mfsim.ops.norm.layer_norm_recip import OP as LAYER_NORM_RECIP
+from mfsim.ops.norm.rms_norm import OP as RMS_NORM
+from mfsim.ops.norm.rms_norm_recip import OP as RMS_NORM_RECIP
+from mfsim.ops.norm.shift_norm_l1 import OP as SHIFT_NORM_L1
+from mfsim.ops.norm.shift_norm_l2 import OP as SHIFT_NORM_L2
+from mfsim.ops.op import Op, Row, activation, constant
+from mfsim.ops.softmax.softmax import OP as SOFTMAX
+from mfsim.ops.softmax.softmax_log import OP as SOFTMAX_LOG
+from mfsim.ops.softmax.softmax_recip import OP as SOFTMAX_RECIP
+from mfsim.ops.softmax.softmax_shift import OP as SOFTMAX_SHIFT
 from mfsim.ops.softmax.tables import (
     LOG_TABLE_BITS,
     default_fine_bits,
@@ -32,17 +45,25 @@ from mfsim.ops.softmax.tables import (
     tanh_l1_table_bits,
     tanh_table,
 )
+from mfsim.ops.softmax.tanh_l1 import OP as TANH_L1
+from mfsim.ops.softmax.tanh_l1_shift import OP as TANH_L1_SHIFT
 
 WORD, EXPONENT = Format(8), -6
 
 EPS = 1e-5
 
+SOFTMAXES = {"division": SOFTMAX, "reciprocal": SOFTMAX_RECIP, "shift": SOFTMAX_SHIFT, "log": SOFTMAX_LOG}
+TANH_L1S = {"division": TANH_L1, "shift": TANH_L1_SHIFT}
+LAYER_NORMS = {"division": LAYER_NORM, "reciprocal": LAYER_NORM_RECIP}
+RMS_NORMS = {"division": RMS_NORM, "reciprocal": RMS_NORM_RECIP}
+SHIFT_NORMS = {"l1": SHIFT_NORM_L1, "l2": SHIFT_NORM_L2}
+"""The ops of the forms of a layer, here and above."""
 
-def _rows(op: str, inputs: Sequence[Tensor], attributes: Mapping[str, Value], bits: int) -> tuple[Row, ...]:
-    found = ops.get(op)
-    complete = found.derived(inputs, attributes)
-    inference = found.infer(inputs, complete)
-    counted = found.count(Node("", op, (), (), complete, inference.words), list(inputs), list(inference.outputs))
+
+def _rows(op: Op, inputs: Sequence[Tensor], attributes: Mapping[str, Value], bits: int) -> tuple[Row, ...]:
+    complete = op.derived(inputs, attributes)
+    inference = op.infer(inputs, complete)
+    counted = op.count(Node("", op.name, (), (), complete, inference.words), list(inputs), list(inference.outputs))
     return tuple(replace(row, widths=(bits,) * len(row.widths)) for row in counted)
 
 
@@ -76,8 +97,7 @@ def softmax_rows(shape: tuple[int, ...], bits: int, form: str = "division", caus
         if form == "reciprocal":
             attributes["reciprocal"] = reciprocal_bits(fraction, table_bits)
     inputs += [_constant("exp_table", exp_table(EXPONENT, WORD.bits, table_bits)), *others]
-    name = {"division": "softmax", "reciprocal": "softmax_recip"}.get(form, f"softmax_{form}")
-    return _rows(name, [*inputs, *_mask(causal, length)], attributes, bits)
+    return _rows(SOFTMAXES[form], [*inputs, *_mask(causal, length)], attributes, bits)
 
 
 @functools.lru_cache(maxsize=32)
@@ -92,8 +112,7 @@ def tanh_l1_rows(shape: tuple[int, ...], bits: int, form: str = "division", caus
     ]
     if form == "shift":
         inputs.append(_constant("thresholds", tanh_l1_shift_thresholds(table_bits, length)))
-    name = "tanh_l1_shift" if form == "shift" else "tanh_l1"
-    return _rows(name, [*inputs, *_mask(causal, length)], {"fraction": fraction, "eps": 1}, bits)
+    return _rows(TANH_L1S[form], [*inputs, *_mask(causal, length)], {"fraction": fraction, "eps": 1}, bits)
 
 
 @functools.lru_cache(maxsize=32)
@@ -114,8 +133,7 @@ def norm_rows(shape: tuple[int, ...], bits: int, centred: bool, form: str = "div
     }
     if form == "reciprocal":
         attributes["reciprocal"] = norms.reciprocal_bits(fraction, WORD, width, guard, 1)
-    name = ("layer_norm" if centred else "rms_norm") + ("_recip" if form == "reciprocal" else "")
-    return _rows(name, inputs, attributes, bits)
+    return _rows((LAYER_NORMS if centred else RMS_NORMS)[form], inputs, attributes, bits)
 
 
 @functools.lru_cache(maxsize=32)
@@ -127,7 +145,7 @@ def shift_norm_rows(shape: tuple[int, ...], bits: int, kind: str) -> tuple[Row, 
         _constant("thresholds", norms.shift_thresholds(kind, WORD, width)),
         constant("beta", np.zeros(width, dtype=np.int64), Format(8), Scale.of(-fraction)),
     ]
-    return _rows(f"shift_norm_{kind}", inputs, {"fraction": fraction, "exponents": (0,) * width}, bits)
+    return _rows(SHIFT_NORMS[kind], inputs, {"fraction": fraction, "exponents": (0,) * width}, bits)
 
 
 @functools.lru_cache(maxsize=32)
@@ -143,9 +161,9 @@ def magnitude_rows(shape: tuple[int, ...], bits: int, form: str = "root") -> tup
     table = constant("cosines", np.array(dft_tables.cosines(length, places)), scale=Scale.of(-places))
     attributes: dict[str, Value] = {"fraction": fraction, "guard": guard}
     if form == "root":
-        return _rows("dft_magnitude", [x, table], attributes, bits)
+        return _rows(DFT_MAGNITUDE, [x, table], attributes, bits)
     attributes["products"] = "shift" if form == "csd" else "mul"
-    return _rows("dft_alpha_beta", [x, table], attributes, bits)
+    return _rows(DFT_ALPHA_BETA, [x, table], attributes, bits)
 
 
 @functools.lru_cache(maxsize=32)
@@ -156,7 +174,7 @@ def cosine_rows(shape: tuple[int, ...], bits: int, form: str) -> tuple[Row, ...]
     guard, places = dct_tables.defaults(length, x.range.bound, fraction, EXPONENT)
     table = constant("multipliers", np.array(dct_tables.multipliers(length, places)), scale=Scale.of(-places))
     products = "shift" if form == "csd" else "mul"
-    return _rows("dct", [x, table], {"fraction": fraction, "guard": guard, "products": products}, bits)
+    return _rows(DCT, [x, table], {"fraction": fraction, "guard": guard, "products": products}, bits)
 
 
 @functools.lru_cache(maxsize=32)
@@ -182,4 +200,4 @@ def filterbank_rows(
         "passing": tokens - grid * grid,
         "products": "shift" if form == "csd" else "mul",
     }
-    return _rows("filterbank", inputs, attributes, bits)
+    return _rows(FILTERBANK, inputs, attributes, bits)

@@ -30,7 +30,21 @@ from mfsim.op_counter.functions import (
 from mfsim.op_counter.products import product
 from mfsim.op_counter.sized import Sized, bits_of, count_op, row, sized
 from mfsim.op_counter.watch import Call, Rule
-from mfsim.ops.op import Row
+from mfsim.ops.dense.gram import OP as GRAM
+from mfsim.ops.dense.matmul import OP as MATMUL
+from mfsim.ops.distance.adder_conv2d import OP as ADDER_CONV2D
+from mfsim.ops.distance.adder_matmul import OP as ADDER_MATMUL
+from mfsim.ops.distance.min_conv2d import OP as MIN_CONV2D
+from mfsim.ops.distance.min_matmul import OP as MIN_MATMUL
+from mfsim.ops.elementwise.soft_threshold import OP as SOFT_THRESHOLD
+from mfsim.ops.mf.mf_conv2d import OP as MF_CONV2D
+from mfsim.ops.mf.mf_matmul import OP as MF_MATMUL
+from mfsim.ops.mf.mf_mul import OP as MF_MUL
+from mfsim.ops.op import Op, Row
+from mfsim.ops.pool.sum_pool2d import OP as SUM_POOL2D
+from mfsim.ops.power_of_two.shift_conv2d import OP as SHIFT_CONV2D
+from mfsim.ops.power_of_two.shift_matmul import OP as SHIFT_MATMUL
+from mfsim.ops.wht.wht import OP as WHT
 
 LayerRule = Callable[[Any, Call], list[Row]]
 
@@ -56,7 +70,7 @@ def _no_options(layer: Any) -> dict[str, Any]:
     return {}
 
 
-def _linear(op: str, options: Callable[[Any], dict[str, Any]] = _no_options) -> LayerRule:
+def _linear(op: Op, options: Callable[[Any], dict[str, Any]] = _no_options) -> LayerRule:
     def rule(layer: Any, call: Call) -> list[Row]:
         inputs = [_activation(call.arguments[0]), _stored(layer.weight.t()), *_bias(layer)]
         return count_op(op, inputs, (1, *call.y.shape), options(layer))
@@ -64,7 +78,7 @@ def _linear(op: str, options: Callable[[Any], dict[str, Any]] = _no_options) -> 
     return rule
 
 
-def _conv2d(op: str, options: Callable[[Any], dict[str, Any]] = _no_options) -> LayerRule:
+def _conv2d(op: Op, options: Callable[[Any], dict[str, Any]] = _no_options) -> LayerRule:
     def rule(layer: Any, call: Call) -> list[Row]:
         x, y = call.arguments[0], call.y
         attributes = options(layer) | {
@@ -93,7 +107,8 @@ def _gram(layer: Any, call: Call) -> list[Row]:
     sums = a.numel() // max(n * length, 1) * (n * (n + 1) // 2)
     by = call.source(a)
     return [
-        replace(r, op="gram") for r in (row("mul", bits, sums * length, by), row("addsub", bits, sums * (length - 1)))
+        replace(r, op=GRAM.name)
+        for r in (row("mul", bits, sums * length, by), row("addsub", bits, sums * (length - 1)))
     ]
 
 
@@ -101,7 +116,7 @@ def _triangular_linear(layer: Any, call: Call) -> list[Row]:
     """Return the rows of a product with a triangle."""
     x, width = call.arguments[0], layer.width
     weights = sized((width, width), bits_of(x), constant=True)
-    return count_op("matmul", [_activation(x), weights], (1, *x.shape), {"triangle": "lower"})
+    return count_op(MATMUL, [_activation(x), weights], (1, *x.shape), {"triangle": "lower"})
 
 
 def _dft_magnitude(layer: Any, call: Call) -> list[Row]:
@@ -130,13 +145,13 @@ def _fft_filterbank(layer: Any, call: Call) -> list[Row]:
 def _mf_mat_mul(layer: Any, call: Call) -> list[Row]:
     a, b = call.arguments[:2]
     right = b.transpose(-1, -2) if layer.transpose_b else b
-    return count_op("mf_matmul", [_activation(a), _activation(right)], (1, *call.y.shape), _mf_options(layer))
+    return count_op(MF_MATMUL, [_activation(a), _activation(right)], (1, *call.y.shape), _mf_options(layer))
 
 
 def _mf_mul(layer: Any, call: Call) -> list[Row]:
     shape = call.y.shape
     pair = [_activation(x.expand(shape)) for x in call.arguments[:2]]
-    return count_op("mf_mul", pair, (1, *shape), _mf_options(layer))
+    return count_op(MF_MUL, pair, (1, *shape), _mf_options(layer))
 
 
 def _wht(layer: Any, call: Call) -> list[Row]:
@@ -144,12 +159,12 @@ def _wht(layer: Any, call: Call) -> list[Row]:
     lengths = tuple(int(n) for n in call.arguments[0].shape[-layer.dims :])
     block = layer.block or fit_lengths(lengths, layer.size)[1]
     attributes = {"block": block, "dims": layer.dims, "norm": layer.norm, "inverse": int(layer.inverse)}
-    return count_op("wht", [_activation(y)], (1, *y.shape), attributes)
+    return count_op(WHT, [_activation(y)], (1, *y.shape), attributes)
 
 
 def _soft_threshold(layer: Any, call: Call) -> list[Row]:
     x = call.arguments[0]
-    return count_op("soft_threshold", [_activation(x), _stored(layer.weight)], (1, *x.shape))
+    return count_op(SOFT_THRESHOLD, [_activation(x), _stored(layer.weight)], (1, *x.shape))
 
 
 def _shift(layer: Any, call: Call) -> list[Row]:
@@ -176,7 +191,7 @@ def _sum_pool(layer: Any, call: Call) -> list[Row]:
         "mean": 1,
     }
     channels = x.shape[0] * x.shape[1]
-    return count_op("sum_pool2d", [sized((1, channels, *plane), bits_of(x))], (1, channels, *y.shape[2:]), attributes)
+    return count_op(SUM_POOL2D, [sized((1, channels, *plane), bits_of(x))], (1, channels, *y.shape[2:]), attributes)
 
 
 def _token_embedding(layer: Any, call: Call) -> list[Row]:
@@ -216,14 +231,14 @@ def _shift_norm(layer: Any, call: Call) -> list[Row]:
 
 
 LAYERS: dict[type[nn.Module], LayerRule] = {
-    layers.MFLinear: _linear("mf_matmul", _mf_options),
-    layers.MFConv2d: _conv2d("mf_conv2d", _mf_options),
-    layers.AdderLinear: _linear("adder_matmul"),
-    layers.AdderConv2d: _conv2d("adder_conv2d"),
-    layers.MinLinear: _linear("min_matmul"),
-    layers.MinConv2d: _conv2d("min_conv2d"),
-    layers.ShiftLinear: _linear("shift_matmul"),
-    layers.ShiftConv2d: _conv2d("shift_conv2d"),
+    layers.MFLinear: _linear(MF_MATMUL, _mf_options),
+    layers.MFConv2d: _conv2d(MF_CONV2D, _mf_options),
+    layers.AdderLinear: _linear(ADDER_MATMUL),
+    layers.AdderConv2d: _conv2d(ADDER_CONV2D),
+    layers.MinLinear: _linear(MIN_MATMUL),
+    layers.MinConv2d: _conv2d(MIN_CONV2D),
+    layers.ShiftLinear: _linear(SHIFT_MATMUL),
+    layers.ShiftConv2d: _conv2d(SHIFT_CONV2D),
     layers.Gram: _gram,
     layers.MatMul: _mat_mul,
     layers.MFMatMul: _mf_mat_mul,

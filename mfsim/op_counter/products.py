@@ -12,7 +12,11 @@ from mfsim.errors import UnsupportedOpError
 from mfsim.op_counter.functions import norm_rows, softmax_rows
 from mfsim.op_counter.sized import bits_of, count_op, factor_rows, row, sized
 from mfsim.op_counter.watch import SOURCES, Call, Rule
+from mfsim.ops.dense.conv2d import OP as CONV2D
+from mfsim.ops.dense.matmul import OP as MATMUL
 from mfsim.ops.op import Row
+from mfsim.ops.pool.max_pool2d import OP as MAX_POOL2D
+from mfsim.ops.pool.sum_pool2d import OP as SUM_POOL2D
 
 
 def product(call: Call, x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor | None = None) -> list[Row]:
@@ -27,14 +31,14 @@ def product(call: Call, x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor | N
     if bias is not None:
         inputs.append(sized((w.shape[-1],), bits, constant=True))
     by = min(first, second, key=SOURCES.index)
-    counted = count_op("matmul", inputs, (1, rows, w.shape[-1]))
+    counted = count_op(MATMUL, inputs, (1, rows, w.shape[-1]))
     return [replace(r, multiplied_by=by) if r.multiplied_by else r for r in counted]
 
 
 def _dynamic(x: torch.Tensor, w: torch.Tensor) -> list[Row]:
     bits, matrices = bits_of(x), x.numel() // max(x.shape[-2] * x.shape[-1], 1)
     pair = [sized((1, matrices, *x.shape[-2:]), bits), sized((1, matrices, *w.shape[-2:]), bits)]
-    return count_op("matmul", pair, (1, matrices, x.shape[-2], w.shape[-1]))
+    return count_op(MATMUL, pair, (1, matrices, x.shape[-2], w.shape[-1]))
 
 
 def _mm(call: Call) -> list[Row]:
@@ -54,10 +58,10 @@ def _attention(call: Call) -> list[Row]:
     count = math.prod(scores)
     pairs = [sized((1, *shape), bits) for shape in (q.shape, k.transpose(-1, -2).shape, scores, v.shape)]
     return [
-        *count_op("matmul", pairs[:2], (1, *scores)),
+        *count_op(MATMUL, pairs[:2], (1, *scores)),
         *factor_rows(call.options.get("scale") or q.shape[-1] ** -0.5, bits, count),
         *softmax_rows((count // scores[-1] // scores[-2], *scores[-2:]), bits, causal=causal),
-        *count_op("matmul", pairs[2:], (1, *scores[:-1], v.shape[-1])),
+        *count_op(MATMUL, pairs[2:], (1, *scores[:-1], v.shape[-1])),
     ]
 
 
@@ -85,7 +89,7 @@ def _convolution(call: Call) -> list[Row]:
     if bias is not None:
         inputs.append(sized(bias.shape, bits, constant=True))
     y = plane(call.y.shape)
-    return count_op("conv2d", inputs, (1, y[0] * y[1], *y[2:]), attributes)
+    return count_op(CONV2D, inputs, (1, y[0] * y[1], *y[2:]), attributes)
 
 
 def _last_axis(call: Call, what: str, axis: int) -> tuple[int, ...]:
@@ -106,14 +110,14 @@ def _layer_norm(call: Call) -> list[Row]:
     return list(norm_rows(_last_axis(call, "a layer norm", -1), bits_of(x), centred=True))
 
 
-def total(call: Call) -> list[Row]:
+def _total(call: Call) -> list[Row]:
     x, y = call.arguments[0], call.y
     return [row("addsub", bits_of(x), x.numel() - y.numel())]
 
 
-def mean(call: Call) -> list[Row]:
+def _mean(call: Call) -> list[Row]:
     x, y = call.arguments[0], call.y
-    return [*total(call), *factor_rows(y.numel() / max(x.numel(), 1), bits_of(x), y.numel())]
+    return [*_total(call), *factor_rows(y.numel() / max(x.numel(), 1), bits_of(x), y.numel())]
 
 
 def _pool_attributes(call: Call) -> dict[str, Any]:
@@ -128,7 +132,7 @@ def _pool_attributes(call: Call) -> dict[str, Any]:
 def _max_pool(call: Call) -> list[Row]:
     x, y = call.arguments[0], call.y
     shape = (1, x.numel() // max(x.shape[-1] * x.shape[-2], 1), *x.shape[-2:])
-    return count_op("max_pool2d", [sized(shape, bits_of(x))], (1, shape[1], *y.shape[-2:]), _pool_attributes(call))
+    return count_op(MAX_POOL2D, [sized(shape, bits_of(x))], (1, shape[1], *y.shape[-2:]), _pool_attributes(call))
 
 
 def _avg_pool(call: Call) -> list[Row]:
@@ -137,7 +141,7 @@ def _avg_pool(call: Call) -> list[Row]:
     output = (1, shape[1], *y.shape[-2:])
     area = attributes["kernel"][0] * attributes["kernel"][1]
     return [
-        *count_op("sum_pool2d", [sized(shape, bits_of(x))], output, {**attributes, "mean": 0}),
+        *count_op(SUM_POOL2D, [sized(shape, bits_of(x))], output, {**attributes, "mean": 0}),
         *factor_rows(1 / area, bits_of(x), y.numel()),
     ]
 
@@ -145,15 +149,15 @@ def _avg_pool(call: Call) -> list[Row]:
 def _adaptive_pool(call: Call) -> list[Row]:
     if math.prod(call.y.shape[-2:]) != 1:
         raise UnsupportedOpError("of adaptive pools only the global one is counted")
-    return mean(call)
+    return _mean(call)
 
 
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("mm", "bmm"), _mm),
     **dict.fromkeys(("addmm", "baddbmm"), _addmm),
     "convolution": _convolution,
-    "sum": total,
-    "mean": mean,
+    "sum": _total,
+    "mean": _mean,
     "max_pool2d_with_indices": _max_pool,
     "avg_pool2d": _avg_pool,
     **dict.fromkeys(("_adaptive_avg_pool2d", "adaptive_avg_pool2d"), _adaptive_pool),

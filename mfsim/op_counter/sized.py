@@ -11,10 +11,9 @@ from typing import Any
 
 import torch
 
-from mfsim import ops
 from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ir.program import Node, Tensor, Value
-from mfsim.ops.op import Row
+from mfsim.ops.op import Op, Row
 
 # Tensors that have a shape and a word but no codes, so that `Op.count` counts what was never built.
 #
@@ -60,7 +59,7 @@ def counting_taps(taps: str) -> Iterator[None]:
 
 
 def count_op(
-    op: str,
+    op: Op,
     inputs: Sequence[Sized],
     output: Sequence[int],
     attributes: Mapping[str, Value] | None = None,
@@ -69,15 +68,15 @@ def count_op(
 
     Parameters
     ----------
-    op : name in `mfsim.ops.REGISTRY`.
+    op : one of the integer program.
     inputs : activations with a batch axis of 1, and constants without.
     output : shape of the result, with the batch axis.
     attributes : those that are neither a default nor derived.
     """
-    found, bits = ops.get(op), inputs[0].format.bits
-    complete = found.derived(inputs, attributes or {})
-    node = Node("", op, (), (), complete, dict.fromkeys(WORDS, Format(bits)))
-    rows = found.rows(node, list(inputs), [sized(output, bits)], _TAPS.get())
+    bits = inputs[0].format.bits
+    complete = op.derived(inputs, attributes or {})
+    node = Node("", op.name, (), (), complete, dict.fromkeys(WORDS, Format(bits)))
+    rows = op.rows(node, list(inputs), [sized(output, bits)], _TAPS.get())
     return [replace(row, widths=(bits,) * len(row.widths)) for row in rows]
 
 

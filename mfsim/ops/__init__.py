@@ -15,13 +15,15 @@ holds are the realisations of its ops, one file for each kind, which are importe
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 
 from mfsim.errors import UnsupportedOpError, did_you_mean
 from mfsim.ops.op import Op
+from mfsim.ops.traits import Signature, Trait
 
 REALISATIONS = ("kernels", "fast", "torch", "quant", "onnx", "onnx_model", "onnx_integer", "lowering")
 """Files of a family that hold no definition of an op."""
@@ -58,6 +60,27 @@ def get(name: str) -> Op:
 def family_of(name: str) -> str:
     """Return the family of the op called `name`; `UnsupportedOpError` names a close one."""
     return _FAMILY_OF[get(name).name]
+
+
+@functools.cache
+def named(trait: Trait) -> frozenset[str]:
+    """Return the names of the ops with `trait`."""
+    return frozenset(op.name for op in REGISTRY.values() if trait in op.traits)
+
+
+@functools.cache
+def op_types(trait: Trait) -> frozenset[str]:
+    """Return what the ops with `trait` are called in model.onnx, masked forms included."""
+    return frozenset(
+        t for op in REGISTRY.values() if trait in op.traits and op.signature for t in op.signature.op_types
+    )
+
+
+@functools.cache
+def signatures() -> Mapping[str, Signature]:
+    """Return by op type, masked forms included, the signature of each op of `org.mfsim` in model.onnx."""
+    stated = (op.signature for op in REGISTRY.values())
+    return {op_type: signature for signature in stated if signature for op_type in signature.op_types}
 
 
 def realisation(name: str, file: str) -> ModuleType:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from mfsim.errors import FormatError, ShapeError, UnsupportedOpError, did_you_mean
 from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ir.program import Node, Tensor, Value, int64_codes
+from mfsim.ops.traits import Role, Signature, Trait
 
 MULTIPLIED_BY = ("learned", "activation", "fixed")
 """The three classes of multiplication that are kept apart."""
@@ -109,22 +110,22 @@ class Op:
 
     Attributes
     ----------
-    name : snake case, equal to the file name in `mfsim/ops`, `mfsim/kernels`, ...
+    name : snake case, equal to the name of its file in `mfsim/ops/<family>/`.
     summary : one line for the op table.
     attributes : their declarations.
     inputs : names of the inputs; a trailing "?" marks an optional one, a trailing "*" a variadic one.
     primitives : the primitives that the plain kernel may use; empty for layout ops and relabelling.
-    realisations : what exists besides the reference; of "kernel", "fast" (`mfsim/kernels/fast_<name>.py`),
-        "torch", "onnx", "integer".
-    infer, reference, count, cases : see the module header.
+    realisations : what exists besides the reference; of "kernel", "fast", "torch", "onnx", "integer".
+    infer, reference, count : see the module header.
     derive : returns the derived attributes (alignment shifts, clamps) for given input tensors.
     integer_body : whether its body in model.onnx computes in int64 between its input and its output, so
         that only these have to be exact in float32, not the inner words.
     windowed : whether it has windows over an image with padding; `count` then takes `taps`, one of `TAPS`.
     held : which inner word holds which value of the plain kernel: by the place of the value (keys as in
         `mfsim.simulate.exact_words`) the word, or several of which a node has one.
-    searched : the inputs that are tables of step functions: read at the number of thresholds that a
-        word reaches, never at a code, so that a straight line in them is no product.
+    traits : what engines rely on; see `Trait`.
+    roles : what the inputs are, by their names; those left out are activations, or a second operand.
+    signature : its form in model.onnx; None for an op that has standard ONNX ops there, or none.
     """
 
     name: str
@@ -139,8 +140,10 @@ class Op:
     derive: Callable[[Sequence[Tensor], Mapping[str, Value]], Mapping[str, Value]] | None = None
     integer_body: bool = False
     windowed: bool = False
-    searched: frozenset[str] = frozenset()
     held: Held = field(default_factory=dict, hash=False)
+    traits: frozenset[Trait] = frozenset()
+    roles: Mapping[str, Role] = field(default_factory=dict, hash=False)
+    signature: Signature | None = None
 
     def rows(
         self, node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], taps: str = "executed"
@@ -155,6 +158,13 @@ class Op:
             "valid" counts windows as if they held only their taps inside the image. See `TAPS`.
         """
         return self.count(node, inputs, outputs, taps=taps) if self.windowed else self.count(node, inputs, outputs)
+
+    @property
+    def onnx(self) -> Signature:
+        """Its form in model.onnx; an `UnsupportedOpError` for an op that has no node of `org.mfsim`."""
+        if self.signature is None:
+            raise UnsupportedOpError(f"op `{self.name}` has no form of its own in model.onnx")
+        return self.signature
 
     def derived(self, tensors: Sequence[Tensor], attributes: Mapping[str, object]) -> dict[str, Value]:
         """Return all attributes for `tensors`: checked, defaults filled in, derived ones computed.

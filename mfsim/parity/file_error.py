@@ -98,7 +98,7 @@ def measure(
         If shapes or names do not suit the file, or its outputs have other shapes than the program's.
     """
     feeds = dict(inputs) if isinstance(inputs, Mapping) else {program.inputs[0]: inputs}
-    opened = session(runnable(original), optimise=False)
+    opened = session(_runnable(original), optimise=False)
     expected = _expected(opened, feeds, batch_size)
     codes = {
         name: values if values.dtype.kind in "iu" else _codes(program, name, values) for name, values in feeds.items()
@@ -136,7 +136,7 @@ def _difference(program: Program, name: str, codes: np.ndarray, values: np.ndarr
     return OutputError(name, codes.size, int(np.count_nonzero(distance)), int(distance.max(initial=0)))
 
 
-def runnable(original: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelProto:
+def _runnable(original: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelProto:
     """Return the model as stock ONNX Runtime can run it: with a body for each op of QONNX that it uses."""
     model = normalised(read_model(original))
     used = {(node.domain, node.op_type) for node in model.graph.node} - {(f.domain, f.name) for f in model.functions}

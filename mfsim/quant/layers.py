@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -29,7 +29,15 @@ from mfsim.nn import (
     functional,
 )
 from mfsim.ops.distance import torch as aligned
+from mfsim.ops.distance.adder_conv2d import OP as ADDER_CONV2D
+from mfsim.ops.distance.adder_matmul import OP as ADDER_MATMUL
+from mfsim.ops.distance.min_conv2d import OP as MIN_CONV2D
+from mfsim.ops.distance.min_matmul import OP as MIN_MATMUL
+from mfsim.ops.mf.mf_conv2d import OP as MF_CONV2D
+from mfsim.ops.mf.mf_matmul import OP as MF_MATMUL
 from mfsim.ops.power_of_two import torch as power_weights
+from mfsim.ops.power_of_two.shift_conv2d import OP as SHIFT_CONV2D
+from mfsim.ops.power_of_two.shift_matmul import OP as SHIFT_MATMUL
 from mfsim.quant.quantizers import (
     ActivationQuant,
     BiasWord,
@@ -132,6 +140,8 @@ class QuantProduct(QuantWeightMixin, QuantBiasMixin, nn.Module, ABC):
 class QuantLinear(QuantProduct):
     """`nn.Linear` on codes."""
 
+    exported_as: ClassVar[tuple[str, ...]] = ("Gemm", "MatMul")
+
     multiplies = True
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
@@ -141,6 +151,8 @@ class QuantLinear(QuantProduct):
 
 class QuantConv2d(QuantProduct):
     """`nn.Conv2d` on codes; zero padding only."""
+
+    exported_as: ClassVar[tuple[str, ...]] = ("Conv",)
 
     channel_axis = -3
     multiplies = True
@@ -161,6 +173,8 @@ class QuantConv2d(QuantProduct):
 class QuantMFLinear(QuantProduct):
     """`MFLinear` on codes."""
 
+    exported_as: ClassVar[tuple[str, ...]] = MF_MATMUL.onnx.op_types
+
     @staticmethod
     def _geometry(layer: Any) -> dict[str, Any]:
         return {"form": layer.form, "sign_zero": layer.sign_zero, "grid": layer.grid}
@@ -173,6 +187,8 @@ class QuantMFLinear(QuantProduct):
 
 class QuantMFConv2d(QuantProduct):
     """`MFConv2d` on codes."""
+
+    exported_as: ClassVar[tuple[str, ...]] = MF_CONV2D.onnx.op_types
 
     channel_axis = -3
 
@@ -198,6 +214,8 @@ class _OtherConv2d(QuantProduct):
 class QuantAdderLinear(QuantProduct):
     """`AdderLinear` on codes."""
 
+    exported_as: ClassVar[tuple[str, ...]] = ADDER_MATMUL.onnx.op_types
+
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
         """Return product plus bias of quantized operands."""
         y = aligned.adder_matmul(x, weight.t())
@@ -206,6 +224,8 @@ class QuantAdderLinear(QuantProduct):
 
 class QuantAdderConv2d(_OtherConv2d):
     """`AdderConv2d` on codes."""
+
+    exported_as: ClassVar[tuple[str, ...]] = ADDER_CONV2D.onnx.op_types
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
         """Return product plus bias of quantized operands."""
@@ -216,6 +236,8 @@ class QuantAdderConv2d(_OtherConv2d):
 class QuantMinLinear(QuantProduct):
     """`MinLinear` on codes."""
 
+    exported_as: ClassVar[tuple[str, ...]] = MIN_MATMUL.onnx.op_types
+
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
         """Return product plus bias of quantized operands."""
         y = aligned.min_matmul(x, weight.t())
@@ -224,6 +246,8 @@ class QuantMinLinear(QuantProduct):
 
 class QuantMinConv2d(_OtherConv2d):
     """`MinConv2d` on codes."""
+
+    exported_as: ClassVar[tuple[str, ...]] = MIN_CONV2D.onnx.op_types
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
         """Return product plus bias of quantized operands."""
@@ -249,6 +273,8 @@ class PowerWeights(QuantProduct):
 class QuantShiftLinear(PowerWeights):
     """`ShiftLinear` on codes."""
 
+    exported_as: ClassVar[tuple[str, ...]] = SHIFT_MATMUL.onnx.op_types
+
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
         """Return product plus bias of quantized operands."""
         y = power_weights.shift_matmul(x, weight.t())
@@ -257,6 +283,8 @@ class QuantShiftLinear(PowerWeights):
 
 class QuantShiftConv2d(PowerWeights, _OtherConv2d):
     """`ShiftConv2d` on codes."""
+
+    exported_as: ClassVar[tuple[str, ...]] = SHIFT_CONV2D.onnx.op_types
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
         """Return product plus bias of quantized operands."""

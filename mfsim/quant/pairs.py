@@ -6,11 +6,14 @@ Each has a quantizer for either operand; those of a sum share one scale, so that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from torch import nn
 
 from mfsim.nn import Add, MatMul, MFMatMul, MFMul, Mul
+from mfsim.ops.mf.mf_matmul import OP as MF_MATMUL
+from mfsim.ops.mf.mf_mul import OP as MF_MUL
 from mfsim.quant.quantizers import ActivationQuant
 
 
@@ -35,6 +38,8 @@ class QuantPair(nn.Module):
 class QuantMatMul(QuantPair, MatMul):
     """`MatMul` on codes."""
 
+    exported_as: ClassVar[tuple[str, ...]] = ("MatMul",)
+
     def __init__(self, layer: MatMul, bits: int, signed: Sequence[bool]) -> None:
         MatMul.__init__(self, layer.transpose_b)
         self.set_words(bits, signed)
@@ -42,6 +47,8 @@ class QuantMatMul(QuantPair, MatMul):
 
 class QuantMFMatMul(QuantPair, MFMatMul):
     """`MFMatMul` on codes."""
+
+    exported_as: ClassVar[tuple[str, ...]] = MF_MATMUL.onnx.op_types
 
     def __init__(self, layer: MFMatMul, bits: int, signed: Sequence[bool]) -> None:
         MFMatMul.__init__(self, layer.form, layer.sign_zero, layer.grid, layer.transpose_b)
@@ -52,6 +59,8 @@ class QuantMFMatMul(QuantPair, MFMatMul):
 class QuantMFMul(QuantPair, MFMul):
     """`MFMul` on codes."""
 
+    exported_as: ClassVar[tuple[str, ...]] = MF_MUL.onnx.op_types
+
     def __init__(self, layer: MFMul, bits: int, signed: Sequence[bool]) -> None:
         MFMul.__init__(self, layer.form, layer.sign_zero, layer.grid)
         self.set_words(bits, signed)
@@ -61,6 +70,8 @@ class QuantMFMul(QuantPair, MFMul):
 class QuantMul(QuantPair, Mul):
     """`Mul` on codes."""
 
+    exported_as: ClassVar[tuple[str, ...]] = ("Mul",)
+
     def __init__(self, layer: Mul, bits: int, signed: Sequence[bool]) -> None:
         Mul.__init__(self)
         self.set_words(bits, signed)
@@ -68,6 +79,8 @@ class QuantMul(QuantPair, Mul):
 
 class QuantAdd(QuantPair, Add):
     """`Add` on codes of one scale."""
+
+    exported_as: ClassVar[tuple[str, ...]] = ("Add",)
 
     one_scale = True
 

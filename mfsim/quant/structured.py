@@ -12,7 +12,7 @@ Each is a product like those of `mfsim.quant.layers`, on a matrix that the float
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -22,12 +22,15 @@ from mfsim.nn.filterbank import Filterbank
 from mfsim.nn.fourier import DCT
 from mfsim.nn.gains import Affine, Scaling
 from mfsim.nn.matrices import TriangularLinear
+from mfsim.ops.grid.shift import OP as SHIFT
 from mfsim.quant.layers import QuantConv2d, QuantLinear, QuantProduct, Words
 from mfsim.quant.quantizers import ActivationQuant, BiasWord, QuantBiasMixin, plain
 
 
 class QuantDCT(QuantLinear):
     """`DCT` on codes: a matrix product with fixed weights."""
+
+    exported_as: ClassVar[tuple[str, ...]] = ("Gemm", "MatMul")
 
     fixed = ("weight_quant",)
     """Quantizers whose constants the architecture gives: their multiplications are counted apart."""
@@ -46,6 +49,8 @@ class QuantTriangularLinear(QuantLinear):
         [out, in]; entries where `kept` is 0 are never used.
     """
 
+    exported_as: ClassVar[tuple[str, ...]] = ("Gemm", "MatMul")
+
     kept: torch.Tensor
 
     def __init__(self, layer: TriangularLinear, words: Words) -> None:
@@ -59,6 +64,8 @@ class QuantTriangularLinear(QuantLinear):
 
 class QuantFilterbank(QuantConv2d):
     """`Filterbank` on codes: tokens are channels, heads are groups, features are positions."""
+
+    exported_as: ClassVar[tuple[str, ...]] = ("Conv",)
 
     def __init__(self, layer: Filterbank, words: Words) -> None:
         matrix = layer.matrix()
@@ -80,6 +87,8 @@ class QuantFilterbank(QuantConv2d):
 class QuantAffine(QuantProduct):
     """`Affine` with free gains on codes: a multiplication for each code."""
 
+    exported_as: ClassVar[tuple[str, ...]] = ("Mul",)
+
     multiplies = True
 
     def __init__(self, layer: Affine, words: Words) -> None:
@@ -93,6 +102,8 @@ class QuantAffine(QuantProduct):
 
 class QuantScaling(QuantProduct):
     """`Scaling` by any gains on codes: a multiplication for each code."""
+
+    exported_as: ClassVar[tuple[str, ...]] = ("Mul",)
 
     multiplies = True
 
@@ -121,6 +132,8 @@ class QuantShiftAffine(QuantBiasMixin, nn.Module):
         The layer's offsets divided by their gains.
     gain : buffer, shape [width]
     """
+
+    exported_as: ClassVar[tuple[str, ...]] = SHIFT.onnx.op_types
 
     gain: torch.Tensor
     bias_quant: nn.Module

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -30,6 +32,8 @@ class QuantRope(nn.Module):
     ----------
     cosines, sines : buffers, shape [tokens, length]
     """
+
+    exported_as: ClassVar[tuple[str, ...]] = ("Mul",)
 
     fixed = ("cosine_quant", "sine_quant")
     """Quantizers whose constants the architecture gives: their multiplications are counted apart."""
@@ -95,6 +99,8 @@ class QuantTokenEmbedding(QuantBiasMixin, nn.Module):
     bias : parameter, shape [1, T, width]
         Positions, with the class token in row 0.
     """
+
+    exported_as: ClassVar[tuple[str, ...]] = ("Add",)
 
     bias_quant: nn.Module
 

@@ -25,7 +25,7 @@ def comparison_table(networks: Sequence[NetworkResult]) -> Table:
 
     rows = [
         *(row(f"Accuracy, {stage}", accuracy(stage)) for stage in STAGES),
-        row("Bit-exact parity", parity_text),
+        row("Bit-exact parity", _parity_text),
         row("Multiplications", lambda n: Toned(integer(n.multiplications), "bad" if n.multiplications else "good")),
         row(
             "Operations per sample", lambda n: integer(n.counts.total) + (" (incomplete)" if n.counts.uncounted else "")
@@ -39,13 +39,13 @@ def comparison_table(networks: Sequence[NetworkResult]) -> Table:
         row("Weight bits", lambda n: integer(n.memory.total_bits("weight"))),
         row("Weight memory", lambda n: data_size(n.memory.total_bytes("weight"))),
         row("Peak activation memory", lambda n: data_size(n.memory.peak_bytes)),
-        *cache_rows(networks, row),
+        *_cache_rows(networks, row),
         row("Overflow events", lambda n: integer(n.words.overflows)),
     ]
     return Table.of("Side by side", ("Quantity", *(f">{n.name}" for n in networks)), rows, "networks")
 
 
-def cache_rows(
+def _cache_rows(
     networks: Sequence[NetworkResult], row: Callable[[str, Callable[[NetworkResult], str]], tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
     """Return the rows on caches of earlier tokens; none where no network has them."""
@@ -62,7 +62,7 @@ def cache_rows(
     return [row("Cache, each token", per_token), row("Cache, longest sequence", whole)]
 
 
-def parity_text(network: NetworkResult) -> str:
+def _parity_text(network: NetworkResult) -> str:
     """Return one word or two on whether all realisations agree."""
     texts = {True: Toned("yes", "good"), False: Toned("no", "bad"), None: Toned("not compared", "")}
     return texts[network.bit_exact]
@@ -83,7 +83,7 @@ def operations_table(networks: Sequence[NetworkResult]) -> Table:
     )
 
 
-def layers_table(network: NetworkResult) -> Table:
+def _layers_table(network: NetworkResult) -> Table:
     """Return words, ranges and error of each layer."""
     columns = (
         "Layer", "Ops", "Words in", "Weights", "Accumulators", "Words out", ">Operations", ">SQNR",
@@ -110,7 +110,7 @@ def layers_table(network: NetworkResult) -> Table:
     return Table.of("Layers", columns, rows, "layers")
 
 
-def layer_operations_table(network: NetworkResult) -> Table:
+def _layer_operations_table(network: NetworkResult) -> Table:
     """Return operations by primitive of each layer."""
     names = [
         name for name in network.layers.primitives if any(layer.operations.get(name) for layer in network.layers.rows)
@@ -122,7 +122,7 @@ def layer_operations_table(network: NetworkResult) -> Table:
     return Table.of("Operations by layer", ("Layer", *(f">{name}" for name in names)), rows, "layers")
 
 
-def parity_table(network: NetworkResult) -> Table:
+def _parity_table(network: NetworkResult) -> Table:
     """Return the pairs of realisations that were compared."""
     rows = [
         (
@@ -136,7 +136,7 @@ def parity_table(network: NetworkResult) -> Table:
     return Table.of("Parity", ("Pair", ">Compared", ">Mismatches", "Result"), rows, "parity")
 
 
-def multiplications_table(network: NetworkResult) -> Table:
+def _multiplications_table(network: NetworkResult) -> Table:
     """Return where multiplications remain, and by what."""
     rows = [
         (
@@ -145,7 +145,7 @@ def multiplications_table(network: NetworkResult) -> Table:
             row.op,
             row.primitive,
             row.multiplied_by or NONE,
-            bits_text(row.widths),
+            _bits_text(row.widths),
             integer(row.count),
         )
         for row in network.counts.multiplications()
@@ -154,24 +154,24 @@ def multiplications_table(network: NetworkResult) -> Table:
     return Table.of("Multiplications that remain", columns, rows, "multiplications")
 
 
-def bits_text(widths: Sequence[int]) -> str:
+def _bits_text(widths: Sequence[int]) -> str:
     """Return operand widths as "8, 8"."""
     return ", ".join(str(bits) for bits in widths)
 
 
-def width_operations_table(network: NetworkResult) -> Table:
+def _width_operations_table(network: NetworkResult) -> Table:
     """Return operations by primitive and operand widths."""
-    rows = [(name, bits_text(widths), integer(number)) for (name, widths), number in network.counts.by_width().items()]
+    rows = [(name, _bits_text(widths), integer(number)) for (name, widths), number in network.counts.by_width().items()]
     return Table.of("Operations by operand width", ("Primitive", "Operand bits", ">Count"), rows, "operations_by_width")
 
 
-def offline_table(network: NetworkResult) -> Table:
+def _offline_table(network: NetworkResult) -> Table:
     """Return work on constants alone."""
     rows = [(name, integer(number)) for name, number in network.counts.offline().items()]
     return Table.of("Offline work on constants, done once", ("Primitive", ">Count"), rows, "operations_offline")
 
 
-def lookup_table(network: NetworkResult) -> Table:
+def _lookup_table(network: NetworkResult) -> Table:
     """Return the lookup tables."""
     rows = [
         (
@@ -188,13 +188,13 @@ def lookup_table(network: NetworkResult) -> Table:
     return Table.of("Lookup tables", columns, rows, "tables")
 
 
-def uncounted_table(network: NetworkResult) -> Table:
+def _uncounted_table(network: NetworkResult) -> Table:
     """Return the nodes that could not be counted."""
     rows = [(u.node, u.layer or NONE, u.op, u.reason) for u in network.counts.uncounted]
     return Table.of("Nodes that could not be counted", ("Node", "Layer", "Op", "Reason"), rows, "uncounted")
 
 
-def memory_table(network: NetworkResult) -> Table:
+def _memory_table(network: NetworkResult) -> Table:
     """Return memory by kind and word length."""
     rows = [
         (kind, integer(bits), integer(tensors), integer(codes), integer(total), data_size(size))
@@ -204,7 +204,7 @@ def memory_table(network: NetworkResult) -> Table:
     return Table.of("Memory by word length", columns, rows, "memory_by_width")
 
 
-def width_table(network: NetworkResult) -> Table:
+def _width_table(network: NetworkResult) -> Table:
     """Return word, proved and observed range of every value."""
     rows = [
         (
@@ -236,7 +236,7 @@ def width_table(network: NetworkResult) -> Table:
     return Table.of("Words and ranges of every value", columns, rows, "widths")
 
 
-def error_table(network: NetworkResult) -> Table:
+def _error_table(network: NetworkResult) -> Table:
     """Return the error of every value that has a float reference."""
     rows = [
         (
@@ -254,7 +254,7 @@ def error_table(network: NetworkResult) -> Table:
     return Table.of("Error against float", columns, rows, "errors")
 
 
-def added_table(network: NetworkResult) -> Table:
+def _added_table(network: NetworkResult) -> Table:
     """Return what each integer function adds to the error."""
     rows = [
         (
@@ -274,7 +274,7 @@ def added_table(network: NetworkResult) -> Table:
 def network_tables(network: NetworkResult) -> list[Table]:
     """Return every table of a network that has rows, in the order of the report."""
     made = (
-        layers_table, uncounted_table, parity_table, multiplications_table, lookup_table, layer_operations_table, memory_table,
-        width_operations_table, offline_table, width_table, error_table, added_table,
+        _layers_table, _uncounted_table, _parity_table, _multiplications_table, _lookup_table, _layer_operations_table, _memory_table,
+        _width_operations_table, _offline_table, _width_table, _error_table, _added_table,
     )  # fmt: skip
     return [*(table for table in (make(network) for make in made) if table.rows), *cim_tables(network)]

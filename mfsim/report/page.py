@@ -58,7 +58,8 @@ def _header(networks: Sequence[NetworkResult], title: str) -> Html:
     equal = sum(network.bit_exact is True for network in networks)
     lead = (
         f"{counted(len(networks), 'network')}: {integer(free)} multiplication-free from input codes to output "
-        f"codes, {integer(equal)} with every compared realisation equal bit for bit."
+        f"codes, {integer(equal)} with every compared realisation equal bit for bit. This is about the integer "
+        "programs; stock ONNX Runtime does multiply when it runs the files."
     )
     return tag("header", tag("p", "mfsim", class_="brand"), tag("h1", title), tag("p", lead, class_="lead"))
 

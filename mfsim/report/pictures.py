@@ -87,7 +87,7 @@ SPREAD = 20
 """Totals further apart than this share no linear axis; the bars then show shares."""
 
 
-def figure(caption: str, note: str, keys: Html, picture: Html) -> Html:
+def _figure(caption: str, note: str, keys: Html, picture: Html) -> Html:
     """Return a picture with its caption, a note on how to read it, and its legend."""
     return tag("figure", tag("figcaption", tag("strong", caption), tag("span", note, class_="note")), keys, picture)
 
@@ -115,7 +115,7 @@ def operations(networks: Sequence[NetworkResult]) -> Html:
     description = "; ".join(f"{row.label}: {row.figure} operations" for row in rows)
     keys = legend([(kind, title) for kind, title, _ in [*GROUPS, OTHER] if (kind, title) in used])
     picture = chart("chart-operations", "Operations by primitive", description, rows, axis)
-    return figure("Operations by primitive", note, keys, picture)
+    return _figure("Operations by primitive", note, keys, picture)
 
 
 OTHER = ("other", "other", ())
@@ -145,7 +145,7 @@ def bits(name: str, layers: Sequence[LayerRow]) -> Html:
     axis = Axis.over([layer.proved_bits for layer in layers], "bits", whole=True)
     keys = legend([("observed", "bits observed"), ("proved", "bits proved, never exceeded")])
     picture = chart(f"{name}-bits", "Bits per layer", description, rows, axis)
-    return figure("Bits per layer", "Widest value of each layer.", keys, picture)
+    return _figure("Bits per layer", "Widest value of each layer.", keys, picture)
 
 
 def errors(name: str, layers: Sequence[LayerRow]) -> Html | None:
@@ -165,6 +165,6 @@ def errors(name: str, layers: Sequence[LayerRow]) -> Html | None:
     if any(layer.exact for layer in known):
         entries.append(("exact", "equal to float"))
     picture = chart(f"{name}-errors", "Error by layer", description, rows, axis)
-    return figure(
+    return _figure(
         "Error by layer", "Signal to quantization noise of the value each layer hands on.", legend(entries), picture
     )

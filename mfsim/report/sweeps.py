@@ -22,7 +22,7 @@ METHOD = (
 """How to read a sweep."""
 
 
-def text(value: Value) -> str:
+def _text(value: Value) -> str:
     """Return a value on an axis; a dash stands for the network's own."""
     if value is None:
         return NONE
@@ -33,7 +33,9 @@ def place(report: SweepReport, row: SweepRow) -> str:
     """Return what is special about a point: its layer and its values."""
     if not row.point:
         return "own recipe"
-    values = [f"{axis} {text(value)}" for axis, value in zip(report.axes, row.values, strict=True) if value is not None]
+    values = [
+        f"{axis} {_text(value)}" for axis, value in zip(report.axes, row.values, strict=True) if value is not None
+    ]
     return ", ".join([row.layer, *values] if row.layer else values)
 
 
@@ -47,7 +49,7 @@ def sweep_table(report: SweepReport) -> Table:
     own = report.own
     rows = []
     for row in report.rows:
-        head = [str(row.point), *([row.layer or NONE] if report.sensitivity else []), *map(text, row.values)]
+        head = [str(row.point), *([row.layer or NONE] if report.sensitivity else []), *map(_text, row.values)]
         found = row.figures
         if found is None:
             rows.append([*head, *[NONE] * len(FIGURES[1:]), Toned(row.error, "bad")])
@@ -115,7 +117,7 @@ def _over(name: str, report: SweepReport, index: int) -> Picture | None:
     if len(found) <= len(KINDS):
         lines = [
             Curve(
-                ", ".join(f"{n} {text(v)}" for n, v in zip(names, others, strict=True)) or "accuracy",
+                ", ".join(f"{n} {_text(v)}" for n, v in zip(names, others, strict=True)) or "accuracy",
                 kind,
                 tuple(values.get(p) for p in places),
             )
@@ -128,7 +130,7 @@ def _over(name: str, report: SweepReport, index: int) -> Picture | None:
             Curve(f"worst over {', '.join(names)}", KINDS[4], tuple(min(at[p]) for p in places)),
         ]
     own = report.own
-    labels = [text(p) for p in places]
+    labels = [_text(p) for p in places]
     description = "; ".join(
         f"{line.label}: "
         + ", ".join(f"{p} {v:.2f} %" for p, v in zip(labels, line.values, strict=True) if v is not None)

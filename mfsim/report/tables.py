@@ -59,7 +59,9 @@ def to_html(table: Table, class_: str = "") -> Html:
     ]
     return tag(
         "div",
-        tag("table", tag("caption", caption_of(table)), tag("thead", head), tag("tbody", *body), class_=class_ or None),
+        tag(
+            "table", tag("caption", _caption_of(table)), tag("thead", head), tag("tbody", *body), class_=class_ or None
+        ),
         class_="scroll",
         role="region",
         tabindex="0",
@@ -72,7 +74,7 @@ def _classes(column: Column, cell: str) -> str | None:
     return " ".join(filter(None, ("n" if column.numeric else "", tone))) or None
 
 
-def caption_of(table: Table) -> Html:
+def _caption_of(table: Table) -> Html:
     """Return the caption with a link to the CSV file behind the table."""
     if not table.csv:
         return tag("span", table.caption)

@@ -16,7 +16,7 @@ from mfsim.report.page import page
 from mfsim.report.result import NetworkResult, comparison
 
 
-def report_listings(networks: Sequence[NetworkResult]) -> list[Listing]:
+def _report_listings(networks: Sequence[NetworkResult]) -> list[Listing]:
     """Return the CSV files of a report: each table of all networks in one, the network's name in front."""
     merged: dict[str, Listing] = {}
     for network in networks:
@@ -32,7 +32,7 @@ def report_listings(networks: Sequence[NetworkResult]) -> list[Listing]:
     return [comparison(list(networks)), *merged.values()]
 
 
-def to_json(networks: Sequence[NetworkResult], title: str) -> dict[str, object]:
+def _to_json(networks: Sequence[NetworkResult], title: str) -> dict[str, object]:
     """Return the content of report.json."""
     return {
         "title": title,
@@ -70,9 +70,9 @@ def write_report(
     folder = pathlib.Path(folder)
     texts = {
         "report.html": str(page(networks, title, mfsim.__version__)),
-        "report.json": json.dumps(to_json(networks, title), indent=1, allow_nan=False) + "\n",
+        "report.json": json.dumps(_to_json(networks, title), indent=1, allow_nan=False) + "\n",
         "report.md": markdown(networks, title, mfsim.__version__),
-        **{f"csv/{listing.name}.csv": listing.csv() for listing in report_listings(networks)},
+        **{f"csv/{listing.name}.csv": listing.csv() for listing in _report_listings(networks)},
     }
     for name, text in texts.items():
         write_text(folder / name, text)

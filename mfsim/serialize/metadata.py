@@ -98,7 +98,7 @@ class Properties:
             raise ModelError(f"the metadata `{key}` of {self.where} cannot be read: {text[:80]!r}") from error
 
 
-def parse_word(text: str) -> Format:
+def _parse_word(text: str) -> Format:
     """Return the word that `str(Format)` wrote."""
     match = re.fullmatch(r"([su])([1-9][0-9]?)", text)
     if match is None:
@@ -124,7 +124,7 @@ def read_tensor(name: str, shape: tuple[int, ...], proto: Any, codes: np.ndarray
     scale = properties.json("mfsim.scale", _scale)
     range_ = properties.json("mfsim.range", lambda v: Range(_integers(v["lo"]), _integers(v["hi"]), v["axis"]))
     try:
-        return Tensor(name, shape, parse_word(properties.text("mfsim.word")), scale, range_, codes)
+        return Tensor(name, shape, _parse_word(properties.text("mfsim.word")), scale, range_, codes)
     except MfsimError as error:
         raise ModelError(f"the metadata of tensor `{name}` contradicts itself: {error}") from error
 
@@ -147,7 +147,7 @@ def read_node(proto: onnx.NodeProto) -> Node:
         inputs=properties.json("mfsim.inputs", _names),
         outputs=properties.json("mfsim.outputs", _names),
         attributes=attributes,
-        words=properties.json("mfsim.words", lambda v: {name: parse_word(word) for name, word in v.items()}),
+        words=properties.json("mfsim.words", lambda v: {name: _parse_word(word) for name, word in v.items()}),
         layer=properties.text("mfsim.layer"),
     )
 

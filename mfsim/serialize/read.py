@@ -1,6 +1,7 @@
 """Read `integer.onnx` back as the program that it was written from, and prove that it is one.
 
 The metadata says what the program is. Nothing in it is believed:
+
 1. every node is inferred again, and its words, scales and ranges must be those of the file;
 2. the model is written again from the program, and nodes, initializers (derived ones too) and
    functions must be equal, so that what ONNX Runtime computes is what the program says;
@@ -41,7 +42,7 @@ def read_integer(model: str | os.PathLike[str] | onnx.ModelProto) -> Program:
     """
     proto = read_model(model)
     _check_text(proto)
-    if not is_integer(proto):
+    if not _is_integer(proto):
         raise ModelError(f"this is no integer model of mfsim: it does not import the domain {DOMAIN}")
     properties = Properties(proto, "the model")
     if properties.text("mfsim.integer") != LAYOUT:
@@ -59,7 +60,7 @@ def read_integer(model: str | os.PathLike[str] | onnx.ModelProto) -> Program:
     return program
 
 
-def is_integer(proto: onnx.ModelProto) -> bool:
+def _is_integer(proto: onnx.ModelProto) -> bool:
     """Return whether a model claims to be written by `write_integer`."""
     return any(opset.domain == DOMAIN for opset in proto.opset_import)
 
@@ -178,6 +179,6 @@ def _calls(node: onnx.NodeProto) -> tuple[object, ...]:
 def load(source: str | os.PathLike[str] | onnx.ModelProto) -> Program:
     """Return the program of a quantized model or of an integer.onnx, whichever the file is."""
     model = read_model(source)
-    if is_integer(model):
+    if _is_integer(model):
         return read_integer(model)
     return compile_model(model)

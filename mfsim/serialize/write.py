@@ -60,7 +60,7 @@ def write_integer(program: Program, path: str | os.PathLike[str]) -> None:
     write_model(integer_model(program), path)
 
 
-def tensor_type(tensor: Tensor) -> int:
+def _tensor_type(tensor: Tensor) -> int:
     """Return INT32, or INT64 where the proved range of `tensor` needs it."""
     return _type(bits_of(tensor.range.low, tensor.range.high))
 
@@ -105,7 +105,7 @@ class _Emitter:
         for name in sorted(program.tensors):
             tensor = program.tensors[name]
             if tensor.codes is not None:
-                codes = tensor.codes.astype(DTYPES[tensor_type(tensor)])
+                codes = tensor.codes.astype(DTYPES[_tensor_type(tensor)])
                 self.initializers.append(numpy_helper.from_array(codes, name))
                 put(self.initializers[-1], tensor_properties(tensor))
         for node in program.nodes:
@@ -157,7 +157,7 @@ class _Emitter:
         if function not in self.functions:
             self.functions[function] = body.function(op, len(inputs))
         (output,) = outputs
-        direct = tensor_type(output) == kind
+        direct = _tensor_type(output) == kind
         result = output.name if direct else self.fresh(f"{output.name}/{_suffix(kind)}")
         made = helper.make_node(function, arguments, [result], name=node.name, domain=DOMAIN)
         for name, value in node.attributes.items():
@@ -166,11 +166,11 @@ class _Emitter:
         put(made, node_properties(node))
         self.nodes.append(made)
         if not direct:
-            self.append_cast(result, output.name, tensor_type(output))
+            self.append_cast(result, output.name, _tensor_type(output))
 
     def cast(self, tensor: Tensor, kind: int) -> str:
         """Return the name of `tensor` as `kind`, casting it once."""
-        if tensor_type(tensor) == kind:
+        if _tensor_type(tensor) == kind:
             return tensor.name
         if (tensor.name, kind) not in self.casts:
             self.casts[tensor.name, kind] = self.fresh(f"{tensor.name}/{_suffix(kind)}")
@@ -197,7 +197,7 @@ class _Emitter:
         """Return the type, shape and metadata of a tensor; the batch is symbolic."""
         tensor = self.program.tensors[name]
         shape: list[str | int | None] = [*tensor.shape] if tensor.is_constant else [BATCH, *tensor.shape[1:]]
-        info = helper.make_tensor_value_info(name, tensor_type(tensor), shape)
+        info = helper.make_tensor_value_info(name, _tensor_type(tensor), shape)
         put(info, tensor_properties(tensor))
         return info
 

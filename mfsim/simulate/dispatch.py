@@ -16,20 +16,13 @@ from mfsim.ir.program import Node, Program, Tensor
 from mfsim.kernels import cpu
 from mfsim.kernels.operands import Operand
 from mfsim.kernels.rows.epilogue import Epilogue, Pooling, requantizing
+from mfsim.ops.traits import Trait
 
 Run = Callable[[Sequence[np.ndarray], Mapping[str, Any], Sequence[np.ndarray]], int | None]
 """`run(inputs, attributes, outputs)` fills the outputs and may return how many codes did not fit."""
 
-FITTING = frozenset(
-    f"{kind}{shape}" for kind in ("", "mf_", "adder_", "min_", "shift_") for shape in ("conv2d", "matmul")
-) | {"add", "relu", "soft_threshold", "sub"}
-"""Ops whose fast form can fit its results into a word before it writes them."""
-
-ANY_WORD = frozenset({"pad", "slice", "transpose"})
-"""Ops whose plain form moves codes of any integer type."""
-
-ACCUMULATOR = {"shift": (0,), "axis": -1, "rounding": "floor", "narrow": 0}
-"""What makes an accumulator a requantize."""
+NO_SHIFT = {"shift": (0,), "axis": -1, "rounding": "floor", "narrow": 0}
+"""The attributes of a requantize that an epilogue without them, an accumulator, stands for."""
 
 _KEPT: WeakKeyDictionary[Node, dict[bool, tuple[tuple[object, ...], Run | None]]] = WeakKeyDictionary()
 """By node, and by whether it fits nothing: what the form was made of, and the form."""
@@ -110,12 +103,12 @@ def _fit(program: Program, sums: Operand, ending: Ending) -> Epilogue | None:
     if pool is not None:
         joined = program.tensors[pool.outputs[0]].range
         low, high = min(low, joined.low), max(high, joined.high)
-    attributes = {**fitting.attributes, **(ACCUMULATOR if fitting.op == "accumulator" else {})}
+    attributes = {**NO_SHIFT, **fitting.attributes}
     fit = requantizing(low, high, attributes, ending.rectified)
     if fit is None or pool is None:
         return fit
     kernel: Any = pool.attributes["kernel"]
-    windows = Pooling(kernel[0], kernel[1], int(pool.op == "max_pool2d"))
+    windows = Pooling(kernel[0], kernel[1], int(pool.op in ops.named(Trait.MAX_POOL)))
     return fit._replace(pool=windows._replace(floor=0) if ending.pool_rectified else windows)
 
 
@@ -139,7 +132,7 @@ def plain_form(op: str) -> Run:
 def any_word(op: str) -> Run:
     """Return the plain form of an op for codes of any integer type: through int64 where it moves more than codes."""
     run = plain_form(op)
-    if op in ANY_WORD:
+    if op in ops.named(Trait.ANY_WORD):
         return run
 
     def widened(

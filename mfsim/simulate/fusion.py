@@ -8,16 +8,17 @@ seen or read by another.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mfsim import ops
 from mfsim.ir.program import Node, Program
-from mfsim.simulate.dispatch import FITTING, Ending, Run, fast_form
+from mfsim.ir.stages import Stage
+from mfsim.ops.traits import Trait
+from mfsim.simulate.dispatch import Ending, Run, fast_form
 
-MOVERS = frozenset({"transpose"})
-POOLS = frozenset({"max_pool2d", "sum_pool2d"})
+POOLS = {Trait.MAX_POOL, Trait.SUM_POOL}
 
 
 @dataclass(frozen=True)
@@ -39,54 +40,44 @@ class Chain:
         return self.fitting.outputs[0]
 
 
-def chains(
-    program: Program, nodes: Sequence[Node], source: Callable[[str], str], shown: Mapping[str, Sequence[str]]
-) -> dict[str, Chain]:
-    """Return by product the chain that it does, of `nodes` that read and write the tensors `source` names.
-
-    `shown` names what has to be seen of each tensor.
-    """
-    readers: defaultdict[str, list[Node]] = defaultdict(list)
-    for node in nodes:
-        for name in node.inputs:
-            readers[source(name)].append(node)
+def chains(program: Program, stages: Sequence[Stage]) -> dict[str, Chain]:
+    """Return by node the chain that its fast kernel does, of the `stages` of the nodes that are run."""
     found: dict[str, Chain] = {}
-    done: set[str] = set()
-    for node in nodes:
-        chain = _chain(program, node, readers, shown) if node.op in FITTING and node.name not in done else None
-        if chain is not None:
-            found[node.name] = chain
-            done.update(each.name for each in chain.nodes)
+    for stage in stages:
+        left = stage.nodes
+        while left:
+            node, *behind = left
+            chain = _chain(program, node, behind) if node.op in ops.named(Trait.FUSES_EPILOGUE) else None
+            if chain is not None:
+                found[node.name] = chain
+                behind = behind[len(chain.nodes) :]
+            left = tuple(behind)
     return found
 
 
-def _chain(
-    program: Program, product: Node, readers: Mapping[str, Sequence[Node]], shown: Mapping[str, Sequence[str]]
-) -> Chain | None:
-    name = sums = product.outputs[0]
+def _chain(program: Program, product: Node, behind: Sequence[Node]) -> Chain | None:
+    """Return how far a fast kernel does what stands behind `product`, or None if it does not reach an epilogue."""
+    sums = product.outputs[0]
     pool: Node | None = None
     before, rectified = False, False
     movers: list[Node] = []
-    passed: list[Node] = []
-    while not shown.get(name) and len(readers.get(name, ())) == 1:
-        (reader,) = readers[name]
-        passed.append(reader)
-        if reader.op == "relu":
+    for number, reader in enumerate(behind, 1):
+        traits = ops.get(reader.op).traits
+        if Trait.RECTIFIES in traits:
             rectified = True
-        elif reader.op in MOVERS:
+        elif Trait.PERMUTES in traits:
             movers.append(reader)
-        elif reader.op in POOLS and _joins(program, product, reader) and not (pool or movers):
+        elif traits & POOLS and _joins(program, product, reader) and not (pool or movers):
             pool, sums = reader, reader.outputs[0]
             before, rectified = rectified, False
-        elif reader.op in ("requantize", "accumulator"):
+        elif Trait.EPILOGUE in traits:
             axis: Any = reader.attributes.get("axis", -1)
             if axis >= 0 and not _on_channels(program, product, sums, movers, reader, axis):
                 return None
             run = fast_form(program, product, Ending(reader, rectified, pool, before))
-            return None if run is None else Chain(run, sums, reader, tuple(movers), tuple(passed))
+            return None if run is None else Chain(run, sums, reader, tuple(movers), tuple(behind[:number]))
         else:
             return None
-        name = reader.outputs[0]
     return None
 
 
@@ -94,7 +85,7 @@ def _joins(program: Program, product: Node, pool: Node) -> bool:
     """Whether a product can join the windows of `pool`: those of its own planes that do not overlap, and no padding."""
     attributes: Mapping[str, Any] = pool.attributes
     return (
-        product.op.endswith("conv2d")
+        product.op in ops.named(Trait.CONVOLUTION)
         and program.tensors[pool.inputs[0]].shape == program.tensors[product.outputs[0]].shape
         and math.prod(attributes["kernel"]) > 1
         and attributes["strides"] == attributes["kernel"]
@@ -117,7 +108,7 @@ def _on_channels(program: Program, product: Node, name: str, movers: Sequence[No
             return False
         seen = _axis(shape, perm[places[0]])
     sums = program.tensors[name].shape
-    return seen == _axis(sums, 1 if product.op.endswith("conv2d") else len(sums) - 1)
+    return seen == _axis(sums, 1 if product.op in ops.named(Trait.CONVOLUTION) else len(sums) - 1)
 
 
 def _axis(shape: Sequence[int], axis: int) -> tuple[int, int]:

@@ -165,7 +165,7 @@ def _check_finite(name: str, values: np.ndarray) -> None:
 
 
 def _in_float(values: np.ndarray, tensor: Tensor, zero_point: int, rounding: str, added_before: bool) -> np.ndarray:
-    """Return codes as a file of others computes them: the quotient, and a sum with the zero point, in the type of the values."""
+    """Return codes as a third-party file computes them: the quotient, and a sum with the zero point, in the type of the values."""
     steps = np.array([float(step) for step in tensor.scale.steps]).astype(values.dtype)
     if tensor.scale.axis is not None:
         steps = steps.reshape(-1, *[1] * (values.ndim - 1 - tensor.scale.axis))

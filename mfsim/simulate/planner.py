@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
+from mfsim import ops
 from mfsim.ir.program import Node, Program
+from mfsim.ir.stages import stages
 from mfsim.kernels.operands import Operand, stored
+from mfsim.ops.traits import Trait
 from mfsim.simulate.dispatch import Run, any_word, fast_form, form_of, operand_of, plain_form
 from mfsim.simulate.exact_words import exact_form
 from mfsim.simulate.fusion import Chain, chains
-
-VIEWS = frozenset({"flatten", "gain", "reshape", "shift"})
-"""Ops whose result has the codes of their input in the same order."""
 
 LINE = 64
 """Buffers begin at multiples of this many bytes."""
@@ -102,7 +102,7 @@ class Plan:
         for name in program.inputs:
             self._add(name, operand_of(program.tensors[name]), 0)
         self.steps: list[Step] = []
-        found = chains(program, nodes, self._source, self.shown) if self._fast else {}
+        found = chains(program, stages(program, nodes, self._same, self.shown)) if self._fast else {}
         covered = {node.name for chain in found.values() for node in chain.nodes}
         for node in nodes:
             if node.name in found:
@@ -126,7 +126,7 @@ class Plan:
         for node in self.program.nodes:
             views = tuple(self._view(name) for name in node.inputs)
             key = node.op, views, tuple(sorted(node.attributes.items()))
-            if node.op in VIEWS and not self.program.tensors[node.inputs[0]].is_constant:
+            if node.op in ops.named(Trait.VIEW) and not self.program.tensors[node.inputs[0]].is_constant:
                 self._same[node.outputs[0]] = node.inputs[0]
             elif key in known:
                 self._shared[known[key].name].append(node.name)

@@ -25,7 +25,7 @@ class Samples:
     logits: np.ndarray
 
 
-def measure(opened: EditableModel, recipe: Recipe, samples: Samples) -> SweepFigures:
+def _measure(opened: EditableModel, recipe: Recipe, samples: Samples) -> SweepFigures:
     """Return the figures of `opened` with the words of `recipe`.
 
     Raises
@@ -64,7 +64,7 @@ def measure(opened: EditableModel, recipe: Recipe, samples: Samples) -> SweepFig
 def outcome(opened: EditableModel, recipe: Recipe, samples: Samples) -> dict[str, Any]:
     """Return the content of a point's file: its figures, or the sentence why it has none."""
     try:
-        return {"figures": asdict(measure(opened, recipe, samples)), "error": ""}
+        return {"figures": asdict(_measure(opened, recipe, samples)), "error": ""}
     except MfsimError as error:
         return {"figures": None, "error": " ".join(str(error).split())}
     except Exception as error:  # a sweep of a night does not end because one point found a mistake of ours

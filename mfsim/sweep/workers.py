@@ -4,6 +4,9 @@ A worker writes a point itself, so what is finished is safe even if no one is le
 when its pipe closes, as it does however the process that started it ends. Ctrl-C is that process's
 business alone: workers do not get the signal. A worker that dies takes its point with it; the point
 runs once more in a new one, and has failed if that dies too.
+
+`concurrent.futures` and loky have no such retry: a process that dies breaks their whole pool, every point
+that runs or waits fails with it, and none of them says which point it was.
 """
 
 from __future__ import annotations

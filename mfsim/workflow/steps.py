@@ -54,7 +54,7 @@ CALIBRATION = 512
 
 
 @contextlib.contextmanager
-def torch_threads(count: int) -> Iterator[None]:
+def _torch_threads(count: int) -> Iterator[None]:
     """Let torch use `count` threads in the body."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
@@ -64,7 +64,7 @@ def torch_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def silent(what: str, done: int, total: int) -> None:
+def _silent(what: str, done: int, total: int) -> None:
     """Show no progress."""
 
 
@@ -92,7 +92,7 @@ def train_step(
     name: str = "",
     start: str | os.PathLike[str] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    progress: Progress = silent,
+    progress: Progress = _silent,
 ) -> dict[str, Any]:
     """Train a float network, or take the weights of a `checkpoint`; return the content of run.json.
 
@@ -135,7 +135,7 @@ def train_step(
         load_checkpoint(network, checkpoint)
         training = {"checkpoint": pathlib.Path(checkpoint).name}
     else:
-        with torch_threads(settings.threads):
+        with _torch_threads(settings.threads):
             history = fit(
                 network,
                 dataset.train,
@@ -177,23 +177,23 @@ def fresh(about: Mapping[str, Any]) -> nn.Module:
     return convert(network, about["convert"], seed=seed).model if "convert" in about else network
 
 
-def load_float(run: RunFolder) -> nn.Module:
+def _load_float(run: RunFolder) -> nn.Module:
     """Return the trained float network of a run folder, in eval mode."""
     return load_checkpoint(fresh(run.read()), run.need("float.safetensors")).eval()
 
 
-def load_folded(run: RunFolder) -> nn.Module:
+def _load_folded(run: RunFolder) -> nn.Module:
     """Return the float network with its batch norms folded: what float.onnx holds."""
-    return quant.fold(load_float(run), torch.zeros(2, *run.read()["input_shape"])).eval()
+    return quant.fold(_load_float(run), torch.zeros(2, *run.read()["input_shape"])).eval()
 
 
 def load_quantized(run: RunFolder) -> QuantizedNetwork:
     """Return the quantized network of a run folder, in eval mode."""
-    return quant.load(run.need("quantized.safetensors"), load_float(run))
+    return quant.load(run.need("quantized.safetensors"), _load_float(run))
 
 
 def quantize_step(
-    run: RunFolder, recipe: Recipe | None = None, settings: Settings | None = None, *, progress: Progress = silent
+    run: RunFolder, recipe: Recipe | None = None, settings: Settings | None = None, *, progress: Progress = _silent
 ) -> QuantizedNetwork:
     """Fold, calibrate on training images, and train the quantized network; return it.
 
@@ -205,13 +205,13 @@ def quantize_step(
     recipe, settings = recipe or Recipe(), settings or Settings()
     dataset = load_data(run)
     start = time.monotonic()
-    network = quant.quantize(load_folded(run), recipe, dataset.train.first(CALIBRATION).images)
+    network = quant.quantize(_load_folded(run), recipe, dataset.train.first(CALIBRATION).images)
     about: dict[str, object] = {
         "epochs": settings.quantized_epochs,
         "after_calibration": accuracy(network, dataset.validation),
     }
     if settings.quantized_epochs:
-        with torch_threads(settings.threads):
+        with _torch_threads(settings.threads):
             history = quant.finetune(
                 network,
                 dataset.train,
@@ -240,7 +240,7 @@ def _epochs(what: str, progress: Progress) -> Callable[[Epoch, int], None]:
 
 def export_step(run: RunFolder, *, allow_inexact: bool = False) -> None:
     """Write float.onnx and model.onnx."""
-    folded, quantized = load_folded(run), load_quantized(run)
+    folded, quantized = _load_folded(run), load_quantized(run)
     example = torch.zeros(2, *run.read()["input_shape"])
     run.forget_from("export")
     export_float(folded, example, run.file("float.onnx"))
@@ -253,11 +253,11 @@ def check_step(
     *,
     limits: Limits | None = None,
     split: str = "test",
-    progress: Progress = silent,
+    progress: Progress = _silent,
 ) -> CheckReport:
     """Compare float.onnx and model.onnx in ONNX Runtime with their torch models; write check.json."""
     report = check(
-        load_folded(run),
+        _load_folded(run),
         load_quantized(run),
         run.need("float.onnx"),
         run.need("model.onnx"),
@@ -298,7 +298,7 @@ def compile_step(run: RunFolder) -> Program:
     return program
 
 
-def count_step(run: RunFolder, program: Program) -> CountReport:
+def _count_step(run: RunFolder, program: Program) -> CountReport:
     """Count the program by the full rule, write count.json, and return the report."""
     report = count(program)
     run.write("count.json", report.to_json())
@@ -316,7 +316,7 @@ def run_network(
     rules: Rules | None = None,
     recipe: Recipe | None = None,
     name: str = "",
-    progress: Progress = silent,
+    progress: Progress = _silent,
 ) -> NetworkResult:
     """Take a network through every step in `folder` and return what the report says of it.
 
@@ -350,5 +350,5 @@ def run_network(
     simulate_step(
         run, program, images, quantized=load_quantized(run), references=settings.reference_samples, progress=progress
     )
-    count_step(run, program)
+    _count_step(run, program)
     return summary(run)

@@ -45,7 +45,7 @@ def summary(run: RunFolder, array: CimArray | None = None) -> NetworkResult:
         layers=layers(program, counts, words, needed, verified.errors),
         errors=verified.errors,
         added=verified.added,
-        info=information(run),
+        info=_information(run),
         energy=energy(counts),
         cim=map_program(program, array) if array is not None else None,
         recipe=run.need("recipe.toml").read_text(encoding="utf-8"),
@@ -53,7 +53,7 @@ def summary(run: RunFolder, array: CimArray | None = None) -> NetworkResult:
     )
 
 
-def information(run: RunFolder) -> dict[str, dict[str, str]]:
+def _information(run: RunFolder) -> dict[str, dict[str, str]]:
     """Return sections of texts about the run: model, data, training, quantization, check, tools."""
     about = run.read()
     rules = ", ".join(f"{rule['match']} to {rule['to']}" for rule in about.get("convert", ()))

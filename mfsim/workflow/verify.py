@@ -126,7 +126,7 @@ def simulate_step(
     WordOverflowError
         With `exact_words`, if a value does not fit its word.
     """
-    codes = input_codes(program, split.images)
+    codes = _input_codes(program, split.images)
     result = simulate(
         program,
         codes,
@@ -161,7 +161,7 @@ def simulate_step(
     return found
 
 
-def input_codes(program: Program, images: np.ndarray) -> np.ndarray:
+def _input_codes(program: Program, images: np.ndarray) -> np.ndarray:
     """Return the codes of `images` for the only input of `program`."""
     return quantize_input(program, {program.inputs[0]: images})[program.inputs[0]]
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from mfsim.ir.formats import Format
 from mfsim.ir.program import Tensor
+from mfsim.ops.mf.mf_matmul import OP as MF_MATMUL
 from mfsim.ops.op import activation
 from mfsim.rtl_models.block import Parameters, Port, Stage, check_int
 from mfsim.rtl_models.mf_dot import model
@@ -47,7 +48,7 @@ class MfDotParameters(Parameters):
         "mf_dot/mf_dot.sv",
     )
     cells: ClassVar[frozenset[str]] = CELLS | {"$dff", "$adff"}
-    op: ClassVar[str] = "mf_matmul"
+    op: ClassVar[str] = MF_MATMUL.name
 
     def __post_init__(self) -> None:
         check_int("n", self.n, 2, 1024)

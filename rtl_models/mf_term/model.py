@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def term(x: np.ndarray, w: np.ndarray, form: str, sign_zero: int) -> np.ndarray:
+def _term(x: np.ndarray, w: np.ndarray, form: str, sign_zero: int) -> np.ndarray:
     """Return the terms of the codes `x` and `w` (one shape, int64)."""
     differ = (x < 0) != (w < 0)
     subtract, negate = (differ, w < 0) if form == "ef" else (np.zeros_like(differ), differ)
@@ -17,4 +17,4 @@ def term(x: np.ndarray, w: np.ndarray, form: str, sign_zero: int) -> np.ndarray:
 def split_term(words: np.ndarray, form: str, sign_zero: int) -> np.ndarray:
     """Return the terms of words [lanes, 2n]: first n words of x, then n words of w."""
     half = words.shape[1] // 2
-    return term(words[:, :half], words[:, half:], form, sign_zero)
+    return _term(words[:, :half], words[:, half:], form, sign_zero)

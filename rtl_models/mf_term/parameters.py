@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from mfsim.ir.formats import Format
 from mfsim.ir.program import Tensor
+from mfsim.ops.mf.mf_mul import OP as MF_MUL
 from mfsim.ops.op import activation
 from mfsim.ops.products import FORMS
 from mfsim.rtl_models.block import Parameters, Port, Stage, check_choice, check_int
@@ -41,7 +42,7 @@ class MfTermParameters(Parameters):
     summary: ClassVar[str] = "one multiplication-free term of two words on one grid"
     sources: ClassVar[tuple[str, ...]] = ("mf_term/mf_term.sv",)
     cells: ClassVar[frozenset[str]] = CELLS
-    op: ClassVar[str] = "mf_mul"
+    op: ClassVar[str] = MF_MUL.name
 
     def __post_init__(self) -> None:
         check_int("x_bits", self.x_bits, 2, 32)

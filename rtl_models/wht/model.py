@@ -16,10 +16,10 @@ def stage(words: np.ndarray, half: int) -> np.ndarray:
 
 def last_stage(words: np.ndarray, half: int) -> np.ndarray:
     """Return the last butterflies, with the rows wired in sequency order."""
-    return stage(words, half)[:, [natural_row(row, words.shape[1]) for row in range(words.shape[1])]]
+    return stage(words, half)[:, [_natural_row(row, words.shape[1]) for row in range(words.shape[1])]]
 
 
-def natural_row(row: int, n: int) -> int:
+def _natural_row(row: int, n: int) -> int:
     """Return the natural index of a row of sequency order: the bit-reversed Gray code.
 
     >>> [natural_row(row, 8) for row in range(8)]

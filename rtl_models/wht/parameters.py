@@ -11,6 +11,7 @@ from mfsim.errors import FormatError
 from mfsim.ir.formats import Format
 from mfsim.ir.program import Tensor
 from mfsim.ops.op import activation
+from mfsim.ops.wht.wht import OP as WHT
 from mfsim.rtl_models.block import Parameters, Port, Stage, check_choice, check_int
 from mfsim.rtl_models.wht import model
 
@@ -48,7 +49,7 @@ class WhtParameters(Parameters):
         "wht/wht.sv",
     )
     cells: ClassVar[frozenset[str]] = frozenset({"$add", "$sub", "$dff", "$adff"})
-    op: ClassVar[str] = "wht"
+    op: ClassVar[str] = WHT.name
 
     def __post_init__(self) -> None:
         check_int("n", self.n, 2, LONGEST)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from examples.papers import report
 from mfsim.analysis import count, energy, layers, memory, widths
 from mfsim.analysis.added import AddedError, AddedErrors
 from mfsim.analysis.error import ErrorFigures, ErrorReport, LayerError
@@ -13,7 +14,6 @@ from mfsim.analysis.sweeps import SweepReport, SweepRow
 from mfsim.cim import ARRAYS, map_program
 from mfsim.errors import MfsimError
 from mfsim.export.check_report import CheckReport, CodeParity, FloatParity, LayerErrors, Limits
-from mfsim.papers import report
 from mfsim.parity.compare import ParityPair
 from mfsim.parity.realisations import Realisations
 from mfsim.simulate import Simulation, simulate

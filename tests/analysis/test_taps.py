@@ -11,11 +11,13 @@ import mfsim
 from mfsim import ops
 from mfsim.analysis import strict_multiplication_free
 from mfsim.errors import CountError
+from mfsim.op_counter import Input, count_module
 from mfsim.ops.op import TAPS
 from mfsim.shapes import Input, count_module
 from tests.analysis.programs import one
 from tests.conformance import counting
-from tests.conformance.test_conformance import program_of
+from tests.conformance.instance import program_of
+from tests.ops.cases import cases_of
 
 PREPARED = {"mf_conv2d": {"sign", "abs", "shift"}, "min_conv2d": {"abs", "shift"}, "adder_conv2d": {"shift"}}
 """Primitives that prepare each code of x once, whatever the windows are."""
@@ -106,11 +108,13 @@ def executed(op, node, inputs, outputs):
             cut += [np.ascontiguousarray(others[0][:, :, taps_y][:, :, :, taps_x]), *others[1:]]
         else:
             attributes["kernel"] = (taps_y.size, taps_x.size)
-        module.run([counting.codes(cut[0]), *cut[1:]], attributes, [np.empty((1, outputs[0].shape[1], 1, 1), object)])
+        getattr(module, f"run_{op.name}")(
+            [counting.codes(cut[0]), *cut[1:]], attributes, [np.empty((1, outputs[0].shape[1], 1, 1), object)]
+        )
     return {name: number for name, number in counter.counts.items() if name not in PREPARED.get(op.name, ())}
 
 
-CASES = [pytest.param(op, case, id=f"{op.name}-{case.name}") for op in WINDOWED for case in op.cases()]
+CASES = [pytest.param(op, case, id=f"{op.name}-{case.name}") for op in WINDOWED for case in cases_of(op.name)]
 
 
 @pytest.mark.parametrize(("op", "case"), CASES)

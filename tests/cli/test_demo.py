@@ -1,4 +1,4 @@
-"""What `mfsim demo` prints and how it ends; the networks themselves are in tests/test_demo.py."""
+"""What `mfsim demo` prints and how it ends; the networks themselves are in tests/workflow/test_demo.py."""
 
 from __future__ import annotations
 

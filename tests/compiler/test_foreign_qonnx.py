@@ -1,7 +1,7 @@
 """Graphs that other projects publish, rebuilt small with the same constructs; every rate is against ONNX Runtime.
 
 Each test names the project. Where all scales are powers of two and nothing is rounded on the way, every
-code is equal. Elsewhere docs/foreign-files.md has what was seen (0 to 17 codes, by 1 LSB); the bounds here
+code is equal. Elsewhere docs/third-party-files.md has what was seen (0 to 17 codes, by 1 LSB); the bounds here
 leave room for one code that another CPU's float32 sums turn over in a layer in front, and for what follows.
 """
 

@@ -8,6 +8,7 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from mfsim.compiler import compile_model
+from mfsim.compiler.frontend.reader import read_model
 from mfsim.errors import MfsimError, ModelError, UnsupportedOpError
 from mfsim.serialize.read import load
 from tests.compiler.files import QONNX, File, assert_like_runtime, images
@@ -138,6 +139,43 @@ def test_external_data_through_a_link_outside_the_folder(tmp_path):
     path = external(network(), folder, "b.data", data=False)
     assert (
         message(path) == "tensor `c0` keeps its data in the file `b.data`, which lies outside the folder of the model"
+    )
+
+
+def hidden() -> TensorProto:
+    """Return a tensor whose data lie outside the folder of any model."""
+    tensor = TensorProto(name="hidden", data_type=TensorProto.INT8, dims=[72], data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="../a.data")
+    return tensor
+
+
+@pytest.mark.parametrize(
+    "place", ["branch", "branch of a branch", "function", "attribute of a branch", "sparse", "sparse attribute"]
+)
+def test_external_data_outside_the_folder_wherever_the_tensor_is(tmp_path, place):
+    model = network()
+    if place == "function":
+        model.functions.add(name="f", domain="d").node.add().attribute.add(name="value", t=hidden())
+    elif place == "sparse":
+        model.graph.sparse_initializer.add(values=hidden())
+    elif place == "sparse attribute":
+        model.graph.node.add(op_type="Constant").attribute.add(name="sparse_value").sparse_tensor.indices.CopyFrom(
+            hidden()
+        )
+    else:
+        graph = model.graph.node.add(op_type="If").attribute.add(name="then_branch").g
+        if place == "branch of a branch":
+            graph = graph.node.add(op_type="If").attribute.add(name="then_branch").g
+        if place == "attribute of a branch":
+            graph.node.add(op_type="Constant").attribute.add(name="value", t=hidden())
+        else:
+            graph.initializer.append(hidden())
+    path = tmp_path / "a.onnx"
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(ModelError) as caught:
+        read_model(path)
+    assert str(caught.value) == (
+        "tensor `hidden` keeps its data in the file `../a.data`, which lies outside the folder of the model"
     )
 
 

@@ -27,14 +27,15 @@ def samples(case: Case, count: int = 24) -> list[np.ndarray]:
     tensors = [tensor for tensor in case.inputs if not tensor.is_constant]
     bounds = [limits(tensor) for tensor in tensors]
     if case.exhaustive:
-        spaces = [
-            range(int(lo), int(hi) + 1)
-            for low, high in bounds
-            for lo, hi in zip(low.reshape(-1), high.reshape(-1), strict=True)
-        ]
-        total = int(np.prod([len(space) for space in spaces], dtype=object))
+        lows, highs = (
+            np.concatenate([end.reshape(-1) for end in ends]).astype(np.int64) for ends in zip(*bounds, strict=True)
+        )
+        total = int(np.prod(highs - lows + 1, dtype=object))
         assert total <= 2**16, f"case {case.name} has {total} combinations; it must not be exhaustive"
-        grid = np.array(list(itertools.product(*spaces)), dtype=np.int64).reshape(total, -1)
+        grid, left = np.empty((total, len(lows)), dtype=np.int64), np.arange(total)
+        for k in reversed(range(len(lows))):  # the last code changes fastest
+            left, digit = np.divmod(left, highs[k] - lows[k] + 1)
+            grid[:, k] = lows[k] + digit
         arrays, start = [], 0
         for tensor in tensors:
             size = tensor.sample_size

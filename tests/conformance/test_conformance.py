@@ -1,4 +1,7 @@
-"""Every op, every case, every realisation: equal to the reference bit for bit."""
+"""Every op, every case, every realisation: equal to the reference bit for bit.
+
+One test for each case computes the expected codes once and reports each realisation as a subtest.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,10 @@ import numpy as np
 import pytest
 
 from mfsim import ops
-from mfsim.ir.builder import ProgramBuilder
-from mfsim.ops.op import objects
 from tests.bits import assert_bit_equal
-from tests.conformance import counting
-from tests.conformance.samples import limits, samples
+from tests.conformance import counting, fast_forms, integer_forms, onnx_forms, torch_forms
+from tests.conformance.instance import Instance, run_kernel
+from tests.conformance.samples import limits
 from tests.ops.cases import cases_of
 
 CASES = [
@@ -18,90 +20,60 @@ CASES = [
 ]
 
 
-def program_of(op, case):
-    """Return the one-node program of a case."""
-    builder = ProgramBuilder()
-    names = [
-        builder.constant_tensor(tensor) if tensor.is_constant else builder.input_tensor(tensor)
-        for tensor in _unique(case.inputs)
-    ]
-    return builder.finish([builder.node(op.name, names, case.attributes, layer="layer")])
-
-
-def _unique(tensors):
-    from dataclasses import replace
-
-    return [replace(tensor, name=f"{tensor.name}{k}") for k, tensor in enumerate(tensors)]
-
-
-def inputs_of(case, arrays):
-    """Return the codes of all inputs of a case, constants included."""
-    dynamic = iter(arrays)
-    return [np.array(t.codes) if t.is_constant else next(dynamic) for t in case.inputs]
-
-
-def expected_of(op, case, node, arrays):
-    """Return the reference outputs as int64; the reference itself computes in Python ints, which never wrap."""
-    results = op.reference([objects(a) for a in inputs_of(case, arrays)], node.attributes)
-    assert all(type(code) is int for r in results for code in np.ravel(np.asarray(r, dtype=object)))
-    return [np.array(r, dtype=np.int64).reshape(np.shape(r)) for r in results]
-
-
-def run_kernel(op, node, program, inputs, batch):
-    """Run the compiled plain form and return its outputs."""
-    outputs = [np.full((batch, *t.shape[1:]), -(2**62), dtype=np.int64) for t in program.outputs_of(node)]
-    ops.plain_kernel(op.name)(inputs, node.attributes, outputs)
-    return outputs
-
-
-@pytest.mark.parametrize(("op", "case"), CASES)
-def test_kernel(op, case):
-    program = program_of(op, case)
-    (node,) = program.nodes
-    arrays = samples(case)
-    expected = expected_of(op, case, node, arrays)
-    outputs = run_kernel(op, node, program, inputs_of(case, arrays), len(arrays[0]))
-    for tensor, output, codes in zip(program.outputs_of(node), outputs, expected, strict=True):
+def check_kernel(given):
+    outputs = run_kernel(given.op, given.node, given.program, given.inputs(), len(given.arrays[0]))
+    for tensor, output, codes in zip(given.outputs, outputs, given.expected, strict=True):
         assert_bit_equal(output, codes, tensor.name)
-    empty = [a[:0] for a in arrays]
-    for output in run_kernel(op, node, program, inputs_of(case, empty), 0):
+    empty = given.inputs([a[:0] for a in given.arrays])
+    for output in run_kernel(given.op, given.node, given.program, empty, 0):
         assert output.shape[0] == 0
 
 
-@pytest.mark.parametrize(("op", "case"), CASES)
-def test_range(op, case):
-    program = program_of(op, case)
-    (node,) = program.nodes
-    arrays = samples(case)
-    inference = op.infer(program.inputs_of(node), node.attributes)
-    for tensor, codes in zip(program.outputs_of(node), expected_of(op, case, node, arrays), strict=True):
+def check_range(given):
+    inference = given.op.infer(given.program.inputs_of(given.node), given.node.attributes)
+    for tensor, codes in zip(given.outputs, given.expected, strict=True):
         assert codes.shape[1:] == tensor.shape[1:], f"shape {codes.shape} of {tensor.name}, inferred {tensor.shape}"
         low, high = limits(tensor)
         assert ((codes >= low) & (codes <= high)).all(), f"{tensor.name} leaves its proved range"
-        if inference.tight and case.exhaustive:
+        if inference.tight and given.case.exhaustive:
             assert (codes.min(), codes.max()) == (tensor.range.low, tensor.range.high), "the bound is said to be tight"
 
 
-@pytest.mark.parametrize(("op", "case"), CASES)
-def test_count(op, case):
-    program = program_of(op, case)
-    (node,) = program.nodes
-    arrays = [a[-2:] for a in samples(case)]
+def check_count(given):
+    op, node = given.op, given.node
     counter = counting.Counter()
     module = counting.rebuild(op.name, counter)
+    arrays = [a[-2:] for a in given.arrays]
     batch = len(arrays[0])
     inputs = [
         np.array(tensor.codes) if tensor.is_constant else counting.codes(array)
-        for tensor, array in zip(case.inputs, inputs_of(case, arrays), strict=True)
+        for tensor, array in zip(given.case.inputs, given.inputs(arrays), strict=True)
     ]
-    outputs = [np.empty((batch, *t.shape[1:]), dtype=object) for t in program.outputs_of(node)]
+    outputs = [np.empty((batch, *t.shape[1:]), dtype=object) for t in given.outputs]
     getattr(module, f"run_{op.name}")(inputs, node.attributes, outputs)
-    for output, codes in zip(outputs, expected_of(op, case, node, arrays), strict=True):
-        assert_bit_equal(counting.values(output), codes, "counting form")
-    rows = op.count(node, program.inputs_of(node), program.outputs_of(node))
+    for output, codes in zip(outputs, given.expected, strict=True):
+        assert_bit_equal(counting.values(output), codes[-2:], "counting form")
+    rows = op.count(node, given.program.inputs_of(node), given.outputs)
     counted = {}
     for row in rows:
         if not row.offline:
             counted[row.primitive] = counted.get(row.primitive, 0) + batch * row.count
     assert counted == dict(counter.counts)
     assert set(counted) <= op.primitives
+
+
+def checks(given):
+    """Yield (name, check) of everything that can be held against the expected codes of a case."""
+    yield "kernel", check_kernel
+    yield "range", check_range
+    yield "count", check_count
+    for module in (fast_forms, torch_forms, onnx_forms, integer_forms):
+        yield from module.checks(given)
+
+
+@pytest.mark.parametrize(("op", "case"), CASES)
+def test_conformance(op, case, subtests):
+    given = Instance(op, case)
+    for name, check in checks(given):
+        with subtests.test(name):
+            check(given)

@@ -12,8 +12,8 @@ from mfsim.ir.formats import Format
 from mfsim.ops.bounds import Bounds
 from mfsim.simulate.exact_words import instrumented
 from tests.bits import assert_bit_equal
+from tests.conformance.instance import expected_of, inputs_of, program_of
 from tests.conformance.samples import samples
-from tests.conformance.test_conformance import expected_of, inputs_of, program_of
 from tests.ops.cases import cases_of
 
 MOST = 48

@@ -10,8 +10,8 @@ import pytest
 
 from mfsim import ops
 from tests.conformance import counting
+from tests.conformance.instance import inputs_of, program_of, run_kernel
 from tests.conformance.samples import samples
-from tests.conformance.test_conformance import inputs_of, program_of, run_kernel
 from tests.conformance.widths import as_rows, misfits, needed
 from tests.ops.cases import cases_of
 
@@ -76,7 +76,7 @@ def executions(op, case, node, program):
             for tensor, array in zip(case.inputs, inputs_of(case, arrays), strict=True)
         ]
         outputs = [np.empty((1, *t.shape[1:]), dtype=object) for t in program.outputs_of(node)]
-        module.run(inputs, node.attributes, outputs)
+        getattr(module, f"run_{op.name}")(inputs, node.attributes, outputs)
         runs.append(counter.executions)
     return runs
 

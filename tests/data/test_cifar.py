@@ -104,7 +104,7 @@ def test_a_pickle_runs_nothing(folder, tmp_path, call):
         "eval": Evil(eval, f"open({str(target)!r}, 'w')"),
         "zeros": Evil(np.zeros, 1 << 40),
     }[call]
-    named = {"open": "io.open", "eval": "builtins.eval", "zeros": "numpy.zeros"}[call]
+    named = {"open": f"{open.__module__}.open", "eval": "builtins.eval", "zeros": "numpy.zeros"}[call]
     (folder / TEST).write_bytes(pickle.dumps({"data": evil, "labels": []}, 4))
     refused(
         folder,

@@ -28,9 +28,13 @@ def run(arguments: list[str], folder: pathlib.Path) -> str:
     return done.stdout
 
 
+SHORT = {"char_decoder": ["--steps", "20"], "convert_resnet": [".", "1"], "convert_vit": ["1"], "own_model": [".", "1"]}
+"""Arguments with which an example trains for a moment only."""
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_example(path, tmp_path):
-    assert run([str(path)], tmp_path).strip()
+    assert run([str(path), *SHORT.get(path.stem, [])], tmp_path).strip()
 
 
 def test_there_are_examples():

@@ -20,7 +20,7 @@ from mfsim.serialize.write import integer_model
 from mfsim.simulate import quantize_input, simulate
 from mfsim.train import fit
 from tests.bits import assert_bit_equal
-from tests.integer.running import run
+from tests.serialize.running import run
 
 OPS = {
     "adder-cnn": {"adder_conv2d", "adder_matmul"},

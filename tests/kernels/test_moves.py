@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mfsim.kernels.rows.transpose import _merged as merged
 from mfsim.kernels.simd.transpose_block import copy, transpose_plane
-from mfsim.ops.layout.fast import merged
 from tests.bits import assert_bit_equal
 
 WORDS = pytest.mark.parametrize("word", [np.int8, np.int16, np.int32, np.int64])

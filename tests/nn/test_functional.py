@@ -1,4 +1,4 @@
-"""The torch operations: gradients, options, shapes. Their values on codes: tests/conformance/test_torch.py."""
+"""The torch operations: gradients, options, shapes. Their values on codes: tests/conformance/torch_forms.py."""
 
 from __future__ import annotations
 

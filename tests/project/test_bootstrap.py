@@ -18,7 +18,8 @@ def copy_checkout(folder: pathlib.Path) -> pathlib.Path:
     """Return a folder, with a space in its path, that has what the bootstrap reads."""
     checkout = folder / "some folder" / "mf sim"
     shutil.copytree(ROOT / "tools", checkout / "tools")
-    for name in ("constraints.txt", "pyproject.toml"):
+    (checkout / "mfsim").mkdir()
+    for name in ("constraints.txt", "pyproject.toml", "mfsim/__init__.py"):
         shutil.copy(ROOT / name, checkout / name)
     return checkout
 
@@ -104,6 +105,20 @@ def test_a_changed_list_of_packages_makes_it_outdated(checkout, name):
         assert not module.current_by_its_python({})
     finally:
         path.write_bytes(content)
+    assert module.current_by_its_python({})
+
+
+def test_a_new_version_makes_it_outdated_and_other_lines_do_not(checkout):
+    folder, module = checkout
+    path = folder / "mfsim" / "__init__.py"
+    content = path.read_text()
+    path.write_text(content + "# changed\n")
+    try:
+        assert module.current_by_its_python({})
+        path.write_text(content.replace("__version__ = ", "__version__ = '9.' + "))
+        assert not module.current_by_its_python({})
+    finally:
+        path.write_text(content)
     assert module.current_by_its_python({})
 
 

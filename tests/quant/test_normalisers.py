@@ -19,7 +19,7 @@ from mfsim.quant.store import load, save
 from mfsim.serialize.write import integer_model
 from mfsim.simulate import quantize_input, simulate
 from tests.compiler.files import assert_like_runtime, runtime
-from tests.integer.running import run_session
+from tests.serialize.running import run_session
 
 WIDTH = 12
 LAYERS = {

@@ -96,6 +96,11 @@ def test_page_says_what_multiplies_and_what_differs(outline):
     assert "98.89" in shown
 
 
+def test_page_says_that_multiplication_free_is_about_programs_and_not_about_files(outline):
+    shown = " ".join(" ".join(outline.text).split())
+    assert "This is about the integer programs; stock ONNX Runtime does multiply when it runs the files." in shown
+
+
 def test_names_with_markup_stay_text():
     program = one("wht", (8,), layer=EVIL, name=EVIL)
     network = result(EVIL, program, info={EVIL: {EVIL: EVIL}}, recipe=EVIL)

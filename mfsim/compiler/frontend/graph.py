@@ -91,7 +91,7 @@ class FileGraph:
     batch: int | None
     """Batch size that the file fixes, or None."""
     integers: Mapping[str, Format]
-    """The word of each input that is no float: int64 where it numbers rows, any integers in files of others."""
+    """The word of each input that is no float: int64 where it numbers rows, any integers in third-party files."""
 
     @cached_property
     def written(self) -> frozenset[str]:
@@ -102,7 +102,7 @@ class FileGraph:
 def graph_of(model: onnx.ModelProto, opset: int, foreign: bool = False) -> FileGraph:
     """Return the decoded graph of a checked model; a `ModelError` names what cannot be decoded.
 
-    Inputs may be int64, which in the dialect number rows of constants, and any integers in a file of others (`foreign`).
+    Inputs may be int64, which in the dialect number rows of constants, and any integers in a third-party file (`foreign`).
     """
     graph = model.graph
     constants = {tensor.name: array_of(tensor) for tensor in graph.initializer}

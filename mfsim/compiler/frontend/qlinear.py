@@ -14,6 +14,9 @@ from mfsim.compiler.lower.product_rules import conv_rule, matmul_rule
 from mfsim.compiler.lower.requantizing import clipped, requantized
 from mfsim.errors import ModelError
 from mfsim.ir.formats import Format, Scale
+from mfsim.ops.dense.conv2d import OP as CONV2D
+from mfsim.ops.dense.matmul import OP as MATMUL
+from mfsim.ops.elementwise.sub import OP as SUB
 
 # QuantizeLinear and DequantizeLinear: the integers between them are codes counted from their zero point.
 #
@@ -21,7 +24,7 @@ from mfsim.ir.formats import Format, Scale
 # the difference, and one with another scale relabels the grid.
 
 
-def quantize_linear(lowering: Lowering, node: FileNode) -> None:
+def _quantize_linear(lowering: Lowering, node: FileNode) -> None:
     """Requantize, together with a Clip of the codes behind it."""
     if node in lowering.input_quants:
         value = lowering.values[node.inputs[0]]
@@ -57,16 +60,16 @@ def _undoes(user: FileNode, node: FileNode) -> bool:
     return same and user.integer("axis", 1) == node.integer("axis", 1)
 
 
-def dequantize_linear(lowering: Lowering, node: FileNode) -> None:
+def _dequantize_linear(lowering: Lowering, node: FileNode) -> None:
     """Count the codes from the zero point of the node and relabel their grid."""
     value = lowering.value(node, 0)
     x = lowering.builder.tensors[value.name] if isinstance(value, Coded) else lowering.tensor(node, 0)
     quantizer = lowering.linear(node, len(x.shape))
-    name = counted_from(lowering, node, 0, quantizer.one_zero_point)
+    name = _counted_from(lowering, node, 0, quantizer.one_zero_point)
     lowering.alias(node, lowering.relabelled(node, name, quantizer.scale_for(x.shape)))
 
 
-def counted_from(lowering: Lowering, node: FileNode, k: int, zero_point: int) -> str:
+def _counted_from(lowering: Lowering, node: FileNode, k: int, zero_point: int) -> str:
     """Return the tensor of the integers of input `k` minus a zero point, on whatever scale it has."""
     value = lowering.value(node, k)
     have = value.zero_point if isinstance(value, Coded) else 0
@@ -75,11 +78,10 @@ def counted_from(lowering: Lowering, node: FileNode, k: int, zero_point: int) ->
         return name
     offset = np.array(zero_point - have, dtype=np.int64)
     scale = lowering.builder.tensors[name].scale
-    return lowering.inner(node, "sub", [name, lowering.constant(f"{name}.zero_point", offset, scale)])
+    return lowering.inner(node, SUB.name, [name, lowering.constant(f"{name}.zero_point", offset, scale)])
 
 
-LINEAR_FOREIGN_RULES = {("", "QuantizeLinear"): quantize_linear, ("", "DequantizeLinear"): dequantize_linear}
-
+LINEAR_FOREIGN_RULES = {("", "QuantizeLinear"): _quantize_linear, ("", "DequantizeLinear"): _dequantize_linear}
 
 # QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger: products of stored integers, with zero points and scales.
 #
@@ -87,14 +89,14 @@ LINEAR_FOREIGN_RULES = {("", "QuantizeLinear"): quantize_linear, ("", "Dequantiz
 # stated scale and zero point, the others keep the accumulator.
 
 PRODUCTS = {
-    "QLinearConv": ("Conv", conv_rule("conv2d")),
-    "ConvInteger": ("Conv", conv_rule("conv2d")),
-    "QLinearMatMul": ("MatMul", matmul_rule("matmul")),
-    "MatMulInteger": ("MatMul", matmul_rule("matmul")),
+    "QLinearConv": ("Conv", conv_rule(CONV2D.name)),
+    "ConvInteger": ("Conv", conv_rule(CONV2D.name)),
+    "QLinearMatMul": ("MatMul", matmul_rule(MATMUL.name)),
+    "MatMulInteger": ("MatMul", matmul_rule(MATMUL.name)),
 }
 
 
-def qlinear(lowering: Lowering, node: FileNode) -> None:
+def _qlinear(lowering: Lowering, node: FileNode) -> None:
     """Multiply dequantized operands and quantize the sums again."""
     x = _operand(lowering, node, 0, (1, 2), 1)
     w = _operand(lowering, node, 3, (4, 5), 0 if node.op == "QLinearConv" else -1)
@@ -108,7 +110,7 @@ def qlinear(lowering: Lowering, node: FileNode) -> None:
     lowering.alias(node, Coded(requantized(lowering, node, acc, quantizer, None), quantizer.one_zero_point))
 
 
-def integer_product(lowering: Lowering, node: FileNode) -> None:
+def _integer_product(lowering: Lowering, node: FileNode) -> None:
     """Multiply integers minus their zero points; the sums lie on the scale 1."""
     x = _operand(lowering, node, 0, (None, 2), 1)
     w = _operand(lowering, node, 1, (None, 3), 0 if node.op == "ConvInteger" else -1)
@@ -144,7 +146,7 @@ def _operand(lowering: Lowering, node: FileNode, k: int, parameters: tuple[int |
         raise ModelError(f"input {k} must be integers, not {lowering.shown(node, k)}")
     x = lowering.builder.tensors[value if isinstance(value, str) else value.name]
     quantizer = linear_quantizer_of(at, np.asarray(scale), zero_point, None, len(x.shape))
-    counted = counted_from(lowering, node, k, quantizer.one_zero_point)
+    counted = _counted_from(lowering, node, k, quantizer.one_zero_point)
     lowering.values[name] = lowering.relabelled(node, counted, quantizer.scale_for(x.shape))
     return name
 
@@ -165,6 +167,6 @@ def _bias(lowering: Lowering, node: FileNode) -> str:
     return name
 
 
-QLINEAR_FOREIGN_RULES = {("", op): qlinear if op.startswith("QLinear") else integer_product for op in PRODUCTS}
+QLINEAR_FOREIGN_RULES = {("", op): _qlinear if op.startswith("QLinear") else _integer_product for op in PRODUCTS}
 
 FOREIGN_RULES = LINEAR_FOREIGN_RULES | QLINEAR_FOREIGN_RULES

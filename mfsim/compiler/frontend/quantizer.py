@@ -3,7 +3,7 @@
     Quant            y = (clip(round(x / scale + zero_point), lo, hi) - zero_point) * scale
     QuantizeLinear   y = clip(round(x / scale) + zero_point, lo, hi), half-even; the codes themselves
 
-The dialect has power-of-two scales and zero point 0 (`strict`); files of others may have any. Here and
+The dialect has power-of-two scales and zero point 0 (`strict`); third-party files may have any. Here and
 behind every quantizer a code is counted from the zero point: code = stored code - zero point.
 
 Rounding modes of QONNX and their names here: ROUND is half_even, HALF_UP (QONNX: away from zero) is
@@ -27,7 +27,7 @@ BITS = range(2, 33)
 """Word lengths of quantizers of the dialect."""
 
 FOREIGN_BITS = range(1, 33)
-"""Word lengths of quantizers of others."""
+"""Word lengths of third-party quantizers."""
 
 ROUNDINGS = {
     "ROUND": "half_even",
@@ -108,7 +108,7 @@ class Quantizer:
             return Grid(codes, exponents, self.format)
         factors = None if self.factors is None else self.spread(self.factors, values.shape)
         zero_point = self.spread(self.zero_point, values.shape)
-        stored = stored_codes(values, self.steps, zero_point, self.rounding, self.limits, self.added_before)
+        stored = _stored_codes(values, self.steps, zero_point, self.rounding, self.limits, self.added_before)
         return Grid(stored - zero_point, exponents, self.word(stored - zero_point), factors)
 
     def word(self, codes: np.ndarray) -> Format:
@@ -122,7 +122,7 @@ class Quantizer:
         return Range.of(lo - self.one_zero_point, hi - self.one_zero_point)
 
 
-def stored_codes(
+def _stored_codes(
     values: np.ndarray,
     steps: np.ndarray,
     zero_point: np.ndarray,

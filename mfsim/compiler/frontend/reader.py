@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import onnx
 
@@ -36,7 +36,7 @@ def read_model(source: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelPr
         model, folder, shown = _parsed(path), path.parent, f"model file `{path}`"
     if not model.HasField("graph") or not model.graph.output:
         raise ModelError(f"{shown} holds no graph with an output")
-    for tensor in _tensors(model.graph):
+    for tensor in _tensors(model):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             _bring_in(tensor, folder)
     return model
@@ -61,13 +61,31 @@ def _parsed(path: pathlib.Path) -> onnx.ModelProto:
     return model
 
 
-def _tensors(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
-    yield from graph.initializer
-    for node in graph.node:
-        for attribute in node.attribute:
+def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """Yield every tensor of the model, those in functions and in the graphs of control flow too."""
+    graphs, nodes = [model.graph], [node for function in model.functions for node in function.node]
+    while graphs or nodes:
+        if not nodes:
+            graph = graphs.pop()
+            yield from graph.initializer
+            nodes.extend(graph.node)
+            yield from _dense(graph.sparse_initializer)
+        for attribute in (attribute for node in nodes for attribute in node.attribute):
             if attribute.HasField("t"):
                 yield attribute.t
-            yield from attribute.tensors
+            if attribute.HasField("sparse_tensor"):
+                yield from _dense([attribute.sparse_tensor])
+            yield from (*attribute.tensors, *_dense(attribute.sparse_tensors))
+            if attribute.HasField("g"):
+                graphs.append(attribute.g)
+            graphs.extend(attribute.graphs)
+        nodes.clear()
+
+
+def _dense(tensors: Iterable[onnx.SparseTensorProto]) -> Iterator[onnx.TensorProto]:
+    """Yield the tensors that sparse ones consist of."""
+    for tensor in tensors:
+        yield from (tensor.values, tensor.indices)
 
 
 def _bring_in(tensor: onnx.TensorProto, folder: pathlib.Path | None) -> None:

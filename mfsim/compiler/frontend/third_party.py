@@ -16,7 +16,7 @@ from mfsim.compiler.lower.grid import Grid, parts_of
 from mfsim.errors import ModelError, UnsupportedOpError
 from mfsim.ir.formats import Format
 
-# Files of others, brought into the form that the rules know: names of domains, old opsets, channels-last wrappers.
+# Third-party files, brought into the form that the rules know: names of domains, old opsets, channels-last wrappers.
 #
 # Nothing is approximated here; the result is an ONNX model that computes the same.
 
@@ -29,7 +29,7 @@ TO_FIRST, TO_LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 
 
 def normalised(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return a copy of a model of others with today's domains and opset and without channels-last wrappers.
+    """Return a copy of a third-party model with today's domains and opset and without channels-last wrappers.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """`Grid`: constant values that lie exactly on codes of a scale, and the exact way from reals to codes.
 
-In the dialect the scale is a power of two; `factors` are for files of others.
+In the dialect the scale is a power of two; `factors` are for third-party files.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from mfsim.compiler.lower.requantizing import clipped
 from mfsim.errors import FormatError, ModelError
 from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ir.program import Tensor
+from mfsim.ops.elementwise.sub import OP as SUB
 
 MOVING = ("Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
 
@@ -62,7 +63,7 @@ def define_inputs(lowering: Lowering) -> dict[str, str]:
             metadata[f"input.{name}.zero_point"] = str(zero_point)
             metadata[f"input.{name}.added"] = "before" if quantizer.added_before else "after"
             offset = lowering.constant(f"{name}.zero_point", np.array(zero_point, dtype=np.int64), tensor.scale)
-            lowering.values[name] = lowering.inner(node, "sub", [name, offset])
+            lowering.values[name] = lowering.inner(node, SUB.name, [name, offset])
         lowering.input_quants.update(dict.fromkeys((node for node, _ in found), zero_point))
     return metadata
 

@@ -4,7 +4,7 @@ Every value of the file is one of four things: the name of a program tensor (`st
 (`Coded`), quantized constant values (`Grid`), or a plain constant array. Rules ask for what they need and
 get it, or raise an error that says what is wrong; `naming` puts the node in front.
 
-A file of the dialect is `strict`: nothing is approximated. In a file of others `multiplier_bits` is not
+A file of the dialect is `strict`: nothing is approximated. In a third-party file `multiplier_bits` is not
 0, and what a rule approximates it says in a note.
 """
 
@@ -27,7 +27,10 @@ from mfsim.errors import FormatError, LostScaleError, MfsimError, ModelError
 from mfsim.ir.builder import ProgramBuilder
 from mfsim.ir.formats import Format, Scale
 from mfsim.ir.program import Tensor
+from mfsim.ops.elementwise.sub import OP as SUB
+from mfsim.ops.grid.gain import OP as GAIN
 from mfsim.ops.grid.gain import attributes_for as gain_attributes
+from mfsim.ops.grid.shift import OP as SHIFT
 
 QUANT_OPS = ("Quant", "IntQuant")
 
@@ -211,7 +214,7 @@ class Lowering:
             tensor = self.builder.tensors[name]
             codes = np.array(-value.zero_point, dtype=np.int64)
             offset = self.constant(f"{name}.zero_point", codes, tensor.scale)
-            name = self.inner(node, "sub", [name, offset])
+            name = self.inner(node, SUB.name, [name, offset])
         return self.relabelled(node, name, Scale())
 
     def relabelled(self, node: FileNode, name: str, scale: Scale, output: str | None = None) -> str:
@@ -310,5 +313,5 @@ def gain_node(gains: Sequence[Fraction], axis: int) -> tuple[str, dict[str, obje
     """Return op and attributes of a change of scale: `shift` for powers of two, else `gain`."""
     scale = Scale.of_steps(gains, None if len(gains) == 1 else axis)
     if scale.factors:
-        return "gain", gain_attributes(list(gains), axis)
-    return "shift", {"exponents": scale.exponents, "axis": -1 if scale.axis is None else axis}
+        return GAIN.name, gain_attributes(list(gains), axis)
+    return SHIFT.name, {"exponents": scale.exponents, "axis": -1 if scale.axis is None else axis}

@@ -117,7 +117,7 @@ def without_batch(values: np.ndarray, shape: tuple[int, ...], what: str) -> np.n
 def window(node: FileNode, kernel: Sequence[int] = (), size: Sequence[int] | None = None) -> dict[str, tuple[int, ...]]:
     """Return kernel, strides, pads (top, left, bottom, right) and dilations of a 2-D window.
 
-    `size` is that of the plane, where a file of others may leave the pads to `auto_pad`.
+    `size` is that of the plane, where a third-party file may leave the pads to `auto_pad`.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def channel_codes(lowering: Lowering, node: FileNode, k: int, what: str, scale: 
 
 # Add, Sub of two activations, or of an activation and a constant; the op aligns the scales.
 #
-# A constant without a Quant must lie on the scale of the activation; in a file of others it is rounded to a
+# A constant without a Quant must lie on the scale of the activation; in a third-party file it is rounded to a
 # finer grid, and so is an activation whose scale is no power of two away from the other. (An Add right behind a product is
 # the product's bias: mfsim/compiler/lower/products.py.)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mfsim import ops
 from mfsim.compiler.frontend.graph import FileNode
 from mfsim.compiler.frontend.third_party import affine_of
 from mfsim.compiler.lower.grid import Grid, fractions, rounded_to
@@ -18,10 +19,11 @@ from mfsim.errors import FormatError, ShapeError
 from mfsim.ir.formats import Scale
 from mfsim.ir.program import Tensor
 from mfsim.ops.products import dense_scale
+from mfsim.ops.traits import Trait
 
 # Biases: the third input of a dense op, or an Add of a constant right behind a product.
 #
-# A bias lies on the grid of its accumulator, exactly, or it is an error; in a file of others it is rounded
+# A bias lies on the grid of its accumulator, exactly, or it is an error; in a third-party file it is rounded
 # to it, which is noted, or added behind on a finer grid where that would lose more. Behind a product it is taken in only if nothing else reads the product and if it
 # lies on that grid; else the Add stays an op of its own.
 
@@ -135,8 +137,9 @@ def emit_product(
     axes : of the outputs, in the result and in the weights
     bias_input : the input that may hold the bias; None if only an Add behind may
     """
-    axis, dense = axes[0], op in ("matmul", "conv2d")
-    scale = accumulator_scale(x, weights.scale, not dense and not op.startswith("shift_"))
+    axis, traits = axes[0], ops.get(op).traits
+    dense = Trait.MULTIPLY_ACCUMULATE in traits
+    scale = accumulator_scale(x, weights.scale, Trait.JOINS_GRIDS in traits)
     bias, output = find_bias(lowering, node, bias_input, shape, axis, scale)
     signs = output_signs(lowering, output, shape[axis]) if dense else None
     codes, word = weights.codes, weights.format

@@ -18,6 +18,11 @@ from mfsim.compiler.lower.lowering import Lowering
 from mfsim.errors import FormatError, UnsupportedOpError
 from mfsim.ir.formats import Format, Scale
 from mfsim.ir.program import Tensor
+from mfsim.ops.elementwise.add import OP as ADD
+from mfsim.ops.elementwise.clip import OP as CLIP
+from mfsim.ops.elementwise.sub import OP as SUB
+from mfsim.ops.grid.requantize import OP as REQUANTIZE
+from mfsim.ops.grid.rescale import OP as RESCALE
 from mfsim.ops.grid.rescale import target_attributes
 
 MOVE_WITH_THE_ZERO_POINT = ("floor", "ceil", "half_up")
@@ -71,10 +76,10 @@ def _around_zero_point(
     start = np.array([zero_point << shift for shift in shifts], dtype=np.int64)
     start = start.reshape(-1, *[1] * (len(x.shape) - 1 - axis)) if len(shifts) > 1 else start.reshape(())
     offset = lowering.constant(f"{x.name}.zero_point", start, x.scale if x.scale.axis is None else x.scale.on(0))
-    moved = lowering.builder.tensors[lowering.inner(node, "add", [x.name, offset])]
+    moved = lowering.builder.tensors[lowering.inner(node, ADD.name, [x.name, offset])]
     stored = _fitted(lowering, node, moved, scale, quantizer, None, quantizer.limits)
     minus = lowering.constant(f"{stored}.zero_point", np.array(zero_point, dtype=np.int64), scale)
-    return _last(lowering, node, "sub", [stored, minus], {}, output)
+    return _last(lowering, node, SUB.name, [stored, minus], {}, output)
 
 
 def _fitted(
@@ -94,7 +99,7 @@ def _fitted(
         return rescaled(lowering, node, x, scale, word, quantizer.rounding, output, narrow)
     wide = None if lowering.multiplier_bits else quantizer.format
     fitted = rescaled(lowering, node, x, scale, wide, quantizer.rounding, None)
-    return _last(lowering, node, "clip", [fitted], {"lo": lo, "hi": hi}, output)
+    return _last(lowering, node, CLIP.name, [fitted], {"lo": lo, "hi": hi}, output)
 
 
 def rescaled(
@@ -119,11 +124,11 @@ def rescaled(
         "rounding": rounding,
     }
     if all(shift is not None for shift in shifts):
-        return _last(lowering, node, "requantize", [x.name], {"shift": tuple(shifts)} | attributes, output)
+        return _last(lowering, node, REQUANTIZE.name, [x.name], {"shift": tuple(shifts)} | attributes, output)
     if lowering.strict:
         raise FormatError(f"the scales {x.scale} and {scale} must be powers of two apart")
     attributes |= target_attributes(scale) | {"multiplier_bits": lowering.multiplier_bits}
-    made = _last(lowering, node, "rescale", [x.name], attributes, output)
+    made = _last(lowering, node, RESCALE.name, [x.name], attributes, output)
     lowering.note(
         node,
         f"the codes of `{x.name}` on the scale {x.scale} are multiplied by a fixed-point constant onto {scale}; "

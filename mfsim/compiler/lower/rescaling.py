@@ -1,4 +1,4 @@
-"""What files of others need between quantizers: gains and offsets of any size, and operands on one grid.
+"""What third-party files need between quantizers: gains and offsets of any size, and operands on one grid.
 
 A gain relabels the grid, exactly. An offset, and an operand whose scale is no power of two away from that
 of the other, is rounded to a grid that is `GUARD_BITS` finer than what it meets, and noted.
@@ -19,6 +19,12 @@ from mfsim.compiler.lower.requantizing import rescaled
 from mfsim.errors import FormatError, UnsupportedOpError
 from mfsim.ir.formats import Scale
 from mfsim.ir.program import Tensor
+from mfsim.ops.elementwise.add import OP as ADD
+from mfsim.ops.elementwise.clip import OP as CLIP
+from mfsim.ops.elementwise.neg import OP as NEG
+from mfsim.ops.grid.shift import OP as SHIFT
+from mfsim.ops.layout.concat import OP as CONCAT
+from mfsim.ops.layout.slice import OP as SLICE
 
 GUARD_BITS = 12
 """How much finer the grid of an approximated operand is: its error is at most 2**-13 of a step."""
@@ -53,16 +59,18 @@ def _signed(lowering: Lowering, node: FileNode, x: Tensor, signs: np.ndarray, ax
         part = x.name
         if len(starts) > 1:
             cut = {"axes": (axis,), "starts": (start,), "ends": (end,), "steps": (1,)}
-            part = lowering.inner(node, "slice", [part], cut)
+            part = lowering.inner(node, SLICE.name, [part], cut)
         if signs[start] < 0:
-            part = lowering.inner(node, "neg", [part])
+            part = lowering.inner(node, NEG.name, [part])
         elif signs[start] == 0:
-            part = lowering.inner(node, "clip", [part], {"lo": 0, "hi": 0})
+            part = lowering.inner(node, CLIP.name, [part], {"lo": 0, "hi": 0})
         parts.append(part)
-    return parts[0] if len(parts) == 1 else lowering.inner(node, "concat", parts, {"axis": axis})
+    return parts[0] if len(parts) == 1 else lowering.inner(node, CONCAT.name, parts, {"axis": axis})
 
 
-def with_offset(lowering: Lowering, node: FileNode, x: Tensor, values: np.ndarray, what: str, op: str = "add") -> None:
+def with_offset(
+    lowering: Lowering, node: FileNode, x: Tensor, values: np.ndarray, what: str, op: str = ADD.name
+) -> None:
     """Emit x + values (or x - values), for constant `values` that broadcast against a sample of x."""
     exact = values if values.dtype == object else fractions(values)
     codes, error = rounded_to(exact, _steps(x, values.ndim))
@@ -145,4 +153,4 @@ def change_scale(lowering: Lowering, node: FileNode) -> None:
     exponents = exponents_of(gain, "the gain")
     if node.op == "Div":
         exponents = -exponents
-    lowering.emit(node, "shift", [x.name], {"exponents": tuple(int(e) for e in exponents), "axis": axis})
+    lowering.emit(node, SHIFT.name, [x.name], {"exponents": tuple(int(e) for e in exponents), "axis": axis})

@@ -16,6 +16,7 @@ from mfsim.compiler.lower.rules import FOREIGN_RULES, RULES, Rule
 from mfsim.compiler.lower.sink_layout import lower_moving, move_codes, moves_codes
 from mfsim.errors import LostScaleError, ModelError, UnsupportedOpError, did_you_mean
 from mfsim.ir.program import Program
+from mfsim.ops.grid.shift import OP as SHIFT
 
 # A compilation as steps: fold constants, define inputs, lower one node after the other, name the outputs.
 
@@ -93,7 +94,7 @@ def _output(name: str, lowering: Lowering) -> str:
     return (
         value
         if value == name
-        else lowering.builder.node("shift", [value], {"exponents": (0,)}, name=name, outputs=[name])
+        else lowering.builder.node(SHIFT.name, [value], {"exponents": (0,)}, name=name, outputs=[name])
     )
 
 
@@ -136,7 +137,7 @@ FOREIGN_HINTS = {
     "ConvTranspose": HINTS["ConvTranspose"],
     "Einsum": HINTS["Einsum"],
 } | dict.fromkeys([op for op, hint in HINTS.items() if hint == TABLE and op != "Softmax"], NO_INTEGERS)
-"""The same for files of others."""
+"""The same for third-party files."""
 
 OTHERWISE = "leave it out of the model or write it with the ops that have a rule"
 

@@ -28,7 +28,7 @@ SHAPES[48:56] = 16
 
 
 @generated
-def configure(typing, shapes):
+def _configure(typing, shapes):
     """Set the tiles of this thread to the shapes at an address."""
 
     def generate(context, builder, signature, arguments):
@@ -40,7 +40,7 @@ def configure(typing, shapes):
 
 
 @generated
-def release(typing):
+def _release(typing):
     """Give the tiles of this thread back, so that a change of threads does not save them."""
 
     def generate(context, builder, signature, arguments):
@@ -104,7 +104,7 @@ def rows(left, stride, table, b, start, shapes, ss, us, su, c, count):
     panel, width = b.shape[1] * 64, c.shape[1] * 4
     right, first, sums, offsets = address(b), address(start), address(c), address(table)
     columns = c.shape[1]
-    configure(address(shapes))
+    _configure(address(shapes))
     for i in range(0, count, 32):
         for j in range(0, columns - 16, 32):
             block(
@@ -117,4 +117,4 @@ def rows(left, stride, table, b, start, shapes, ss, us, su, c, count):
                 1, left + i * stride, stride, offsets, right + (j >> 4) * panel, panel,
                 first + 4 * j, sums + i * width + 4 * j, width, ss, us, su,
             )  # fmt: skip
-    release()
+    _release()

@@ -43,7 +43,7 @@ class Space(NamedTuple):
 
 
 @kernel
-def numbers(parts, part):
+def _numbers(parts, part):
     """Return parts[part] as a tuple."""
     return (
         parts[part, 0], parts[part, 1], parts[part, 2], parts[part, 3],
@@ -52,7 +52,7 @@ def numbers(parts, part):
 
 
 @kernel
-def right(w, g, plan, space):
+def _right(w, g, plan, space):
     """Fill the panels and the starts with what the parts take of w[g] [k, columns]; the rest of the panels stays zero."""
     _, length, columns = w.shape
     lines, panels, start = space.lines, space.panels, space.start
@@ -61,7 +61,7 @@ def right(w, g, plan, space):
     panel_size = panels.shape[2] * line_size
     start[:] = 0
     for part in range(plan.parts.shape[0]):
-        product, at, _, what, zero, _, places, flip = numbers(plan.parts, part)
+        product, at, _, what, zero, _, places, flip = _numbers(plan.parts, part)
         for k in range(0, length, group):
             for j in range(group):
                 line = piece(lines, j * width, columns)
@@ -84,12 +84,12 @@ def right(w, g, plan, space):
 
 
 @kernel
-def left(x, g, first, plan, space):
+def _left(x, g, first, plan, space):
     """Fill the rows with what the parts take of x[g] [m, k] from row `first` on."""
     _, rows, length = x.shape
     _, size, depth = space.rows.shape
     for part in range(plan.parts.shape[0]):
-        product, at, what, _, zero, places, _, flip = numbers(plan.parts, part)
+        product, at, what, _, zero, places, _, flip = _numbers(plan.parts, part)
         target = product * size * depth + at
         for i in range(first, min(first + size, rows)):
             transform_operand(
@@ -139,15 +139,15 @@ def write(space, joins, after, y, g, first):
 
 
 @kernel
-def multiply_all(x, w, plan, levels, after, space, y):
+def _multiply_all(x, w, plan, levels, after, space, y):
     """Fill y [groups, m, n] with x [groups, m, k] times w [groups, k, n]; return how many codes did not fit."""
     events = 0
     _, size, depth = space.rows.shape
     stride = depth * space.rows.itemsize
     for g in range(y.shape[0]):
-        right(w, g, plan, space)
+        _right(w, g, plan, space)
         for first in range(0, y.shape[1], size):
-            left(x, g, first, plan, space)
+            _left(x, g, first, plan, space)
             count = min(size, y.shape[1] - first)
             for p in range(plan.joins.size):
                 a, table = address(space.rows) + p * size * stride, inner(plan.tables, p)
@@ -199,7 +199,7 @@ def prepared(x, w, sums_of, fit):
             scratch.get("lines", shapes["lines"], layout.word),
         )
         space.panels[...] = 0
-        events = multiply_all(
+        events = _multiply_all(
             x.reshape(groups, rows, length), w.reshape(groups, length, columns), plan, levels, after, space,
             y.reshape(groups, rows, columns),
         )  # fmt: skip

@@ -66,7 +66,7 @@ class Target(NamedTuple):
 
 
 @emitted
-def pool(typing, sums, at, pitch, width, rows, columns, floor, line, place, greatest):
+def _pool(typing, sums, at, pitch, width, rows, columns, floor, line, place, greatest):
     """Join 16 columns of a window of `sums` into line[place ...]: `rows` lines of `columns` rows of sums.
 
     Sums below `floor` become it first. Lines lie `pitch` elements apart, rows `width`; `greatest` is a constant.
@@ -106,20 +106,20 @@ def pool(typing, sums, at, pitch, width, rows, columns, floor, line, place, grea
 
 
 @kernel
-def pool_line(sums, width, first, pitch, pooling, columns, line):
+def _pool_line(sums, width, first, pitch, pooling, columns, line):
     """Fill line [columns * width] with windows of the lines of `sums` [rows, width] from row `first` on."""
     rows, across, floor = pooling.rows, pooling.columns, pooling.floor
     for x in range(columns):
         for n in range(0, width, LANES):
             at, place = (first + x * across) * width + n, x * width + n
             if pooling.greatest:
-                pool(sums, at, pitch * width, width, rows, across, floor, line, place, 1)
+                _pool(sums, at, pitch * width, width, rows, across, floor, line, place, 1)
             else:
-                pool(sums, at, pitch * width, width, rows, across, floor, line, place, 0)
+                _pool(sums, at, pitch * width, width, rows, across, floor, line, place, 0)
 
 
 @kernel
-def add_shifted(c, d, size, shifts, totals):
+def _add_shifted(c, d, size, shifts, totals):
     """Fill `totals` with `size` sums of two products, shifted to the left and added."""
     word, tile = totals.dtype.type, shifts.shape[1]
     for first in range(0, size, tile):
@@ -184,7 +184,7 @@ def row_products(first, second, geometry, pooling, shifts, fitting, target, c, d
             if two:
                 table = inner(second.table, copied)
                 multiply(second.level, left, geometry.stride, table, second.panels, second.start, d, count)
-                add_shifted(c, d, count * width, shifts, totals)
+                _add_shifted(c, d, count * width, shifts, totals)
             made = some // pooling.rows
             rows = (n * lines + i // pooling.rows) * columns
             at = rows * width if straight else 0
@@ -196,9 +196,9 @@ def row_products(first, second, geometry, pooling, shifts, fitting, target, c, d
                 place, words = row * width, totals
                 if pooled:
                     if two:
-                        pool_line(totals, width, row, geometry.pitch, pooling, columns, line)
+                        _pool_line(totals, width, row, geometry.pitch, pooling, columns, line)
                     else:
-                        pool_line(c, width, row, geometry.pitch, pooling, columns, line)
+                        _pool_line(c, width, row, geometry.pitch, pooling, columns, line)
                     place, words = 0, line
                 if pooled or two:
                     events += apply_run(words, place, size, fitting, column, out, at + k * size)

@@ -19,7 +19,7 @@ from mfsim.kernels.windows import window_of
 
 
 @kernel
-def spread(x, n, top, left, what, zero, planes):
+def _spread(x, n, top, left, what, zero, planes):
     """Fill planes [C, H + pads, W + pads] with what is taken of x[n] [C, H, W]; they hold the padding already."""
     _, channels, height, width = x.shape
     _, lines, columns = planes.shape
@@ -31,7 +31,7 @@ def spread(x, n, top, left, what, zero, planes):
 
 
 @functools.cache
-def convolving(signed):
+def _convolving(signed):
     """Return the kernel that fills y [n, O, H', W'] from x [n, C, H, W], with values, or with values and signs.
 
     An output is `bias[o]` + the sum of `factors[o, k]` times what is taken of x and, where `signed`, of
@@ -46,9 +46,9 @@ def convolving(signed):
         channels, each = x.shape[1] // groups, outputs // groups
         result = y.dtype.type
         for n in range(batch):
-            spread(x, n, top, left, what, zero, planes)
+            _spread(x, n, top, left, what, zero, planes)
             if signed:
-                spread(x, n, top, left, SIGN, zero, signs)
+                _spread(x, n, top, left, SIGN, zero, signs)
             for o in range(outputs):
                 for i in range(height):
                     for j in range(width):
@@ -83,7 +83,7 @@ def convolving(signed):
     return convolve
 
 
-def wrapped(numbers, word):
+def _wrapped(numbers, word):
     """Return Python ints in an array of `word`, where they wrap."""
     bits = np.iinfo(word).bits
     flat = [(int(n) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1) for n in numbers.reshape(-1)]
@@ -106,8 +106,8 @@ def prepared(inputs, outputs, attributes, mf):
         what = MAGNITUDE if magnitudes else VALUE
         shift_x, shift_w = (np.resize(np.array(attributes[name]), (len(w), 1)) for name in ("shift_x", "shift_w"))
         factors = (np.sign(flat) + zero * (flat == 0)) << shift_x
-        others = wrapped((abs(flat) if magnitudes else flat) << shift_w, word)
-    factors, bias = wrapped(factors, word), wrapped(bias, word)
+        others = _wrapped((abs(flat) if magnitudes else flat) << shift_w, word)
+    factors, bias = _wrapped(factors, word), _wrapped(bias, word)
 
     def run(inputs, attributes, outputs):
         x, y = inputs[0], outputs[0]
@@ -117,6 +117,6 @@ def prepared(inputs, outputs, attributes, mf):
         )
         planes[...], signs[...] = 0, zero
         sums = scratch.get("sums of a line", (y.shape[3],), word)
-        convolving(mf)(x, groups, window, what, zero, factors, others, bias, planes, signs, sums, y)
+        _convolving(mf)(x, groups, window, what, zero, factors, others, bias, planes, signs, sums, y)
 
     return run

@@ -67,7 +67,7 @@ CACHE = 1 << 20
 
 
 @kernel
-def pack(w, panels, at, right, zero, shift, flip, start):
+def _pack(w, panels, at, right, zero, shift, flip, start):
     """Fill `panels` from depth `at` with what a part takes of w [k, columns], and add flip * sum_k of it to `start`."""
     group = panels.shape[3]
     for k in range(w.shape[0]):
@@ -133,7 +133,7 @@ class Int8Product:
         for part, place, shift, flip in zip(self.parts, self.places, self.shifts, self.flips, strict=True):
             for number in range(length // run if run else 1):
                 piece = codes[number * run : (number + 1) * run] if run else codes
-                pack(piece, self.panels, place + number * each, part.right, part.zero, shift, flip, self.start)
+                _pack(piece, self.panels, place + number * each, part.right, part.zero, shift, flip, self.start)
 
     def takes(self):
         """Return what each part takes of the left operands: (what, sign of 0, shift, flip)."""

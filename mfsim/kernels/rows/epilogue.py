@@ -237,7 +237,7 @@ def apply_run(source, source_at, size, fitting, column, target, target_at):
 
 
 @kernel
-def apply_rows(x, fitting, channels, y):
+def _apply_rows(x, fitting, channels, y):
     """Fit x [rows, n] into y, row r by the rule of channel r % channels; return the overflows."""
     events, size = 0, x.shape[1]
     for r in range(x.shape[0]):
@@ -252,7 +252,7 @@ def fitting(fit, inner):
     def run(inputs, attributes, outputs):
         x, y = inputs[0], outputs[0].view(f"i{outputs[0].dtype.itemsize}")  # what does not fit is cut off all the same
         if channels > 1 and inner > 1:
-            found = apply_rows(x.reshape(-1, inner), rules, channels, y.reshape(-1, inner))
+            found = _apply_rows(x.reshape(-1, inner), rules, channels, y.reshape(-1, inner))
         else:
             found = apply_run(x.reshape(-1), 0, x.size, rules, 0 if channels == 1 else -1, y.reshape(-1), 0)
         return found if fit.events else None

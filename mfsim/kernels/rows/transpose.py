@@ -16,7 +16,7 @@ def transposed(inputs, attributes, outputs):
 
 
 @kernel
-def runs(x, sample, size, sources, y):
+def _runs(x, sample, size, sources, y):
     """Fill y [samples * sample] with runs of `size` codes, that begin at `sources` in each sample of x."""
     target = 0
     for first in range(0, x.size, sample):
@@ -26,7 +26,7 @@ def runs(x, sample, size, sources, y):
 
 
 @kernel
-def planes(x, sample, plane, sources, targets, y):
+def _planes(x, sample, plane, sources, targets, y):
     """Turn planes (rows, columns, steps between the rows of x and of y) from `sources` to `targets` of each sample."""
     rows, columns, step, turned = plane
     for first in range(0, x.size, sample):
@@ -34,7 +34,7 @@ def planes(x, sample, plane, sources, targets, y):
             transpose_plane(x, first + sources[k], step, y, first + targets[k], turned, rows, columns)
 
 
-def merged(shape, order):
+def _merged(shape, order):
     """Return the shape and the order of the axes with those of length 1 left out and those that stay neighbours as one."""
     order = [axis for axis in order if shape[axis] != 1]
     groups: list[list[int]] = []
@@ -48,12 +48,12 @@ def merged(shape, order):
     return [lengths[first] for first in firsts], [firsts.index(group[0]) for group in groups]
 
 
-def steps(shape):
+def _steps(shape):
     """Return how many codes lie between neighbours along each axis."""
     return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
-def places(shape, strides):
+def _places(shape, strides):
     """Return the flat places of all codes of an array of `shape`, in C order, that lie `strides` apart."""
     found = np.zeros(1, np.int64)
     for n, stride in zip(shape, strides, strict=True):
@@ -64,26 +64,26 @@ def places(shape, strides):
 def prepared(inputs, outputs, attributes):
     """Return a `run` for these operands, of any words."""
     sample = math.prod(inputs[0].shape)
-    shape, order = merged(inputs[0].shape, [axis - 1 for axis in attributes["perm"][1:]])
-    strides = [steps(shape)[axis] for axis in order]
+    shape, order = _merged(inputs[0].shape, [axis - 1 for axis in attributes["perm"][1:]])
+    strides = [_steps(shape)[axis] for axis in order]
     turned_shape = [shape[axis] for axis in order]
     last = len(order) - 1
     if last < 1:
         return transposed
     if order[last] == last:
-        sources = places(turned_shape[:-1], strides[:-1])
-        return moving(lambda x, y: runs(x, sample, turned_shape[-1], sources, y))
+        sources = _places(turned_shape[:-1], strides[:-1])
+        return _moving(lambda x, y: _runs(x, sample, turned_shape[-1], sources, y))
     # The axis of the columns is the last one of x, that of the rows the last one of y.
     at = order.index(last)
-    plane = (turned_shape[-1], turned_shape[at], strides[-1], steps(turned_shape)[at])
+    plane = (turned_shape[-1], turned_shape[at], strides[-1], _steps(turned_shape)[at])
     others = [axis for axis in range(last) if axis != at]
     counts = [turned_shape[axis] for axis in others]
-    sources = places(counts, [strides[axis] for axis in others])
-    targets = places(counts, [steps(turned_shape)[axis] for axis in others])
-    return moving(lambda x, y: planes(x, sample, plane, sources, targets, y))
+    sources = _places(counts, [strides[axis] for axis in others])
+    targets = _places(counts, [_steps(turned_shape)[axis] for axis in others])
+    return _moving(lambda x, y: _planes(x, sample, plane, sources, targets, y))
 
 
-def moving(move):
+def _moving(move):
     """Return a `run` of `move(x, y)` for flat arrays of one word; where there are two, numpy moves the codes."""
 
     def run(inputs, attributes, outputs):

@@ -37,7 +37,7 @@ def _look_up_vector(typing, x, at, table, y):
 
 
 @kernel
-def look_up_vectors(x, y, table):
+def _look_up_vectors(x, y, table):
     """Fill y with the entries of `table` at x, flat arrays of bytes; for AVX-512 VBMI."""
     whole = x.size - x.size % LANES
     for at in range(0, whole, LANES):
@@ -47,11 +47,11 @@ def look_up_vectors(x, y, table):
 
 
 @kernel
-def look_up_bytes(x, y, table):
+def _look_up_bytes(x, y, table):
     """Fill y with the entries of `table` at x, flat arrays of bytes."""
     for i in range(x.size):
         y[i] = table[x[i]]
 
 
-LOOK_UPS = {"vbmi": look_up_vectors, "portable": look_up_bytes}
+LOOK_UPS = {"vbmi": _look_up_vectors, "portable": _look_up_bytes}
 """For each level the kernel that looks bytes up."""

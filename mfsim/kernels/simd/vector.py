@@ -35,7 +35,7 @@ def store(builder, value, pointer, at):
     builder.store(value, place, align=value.type.element.width // 8)
 
 
-def prefetch(builder, pointer, at, ahead):
+def _prefetch(builder, pointer, at, ahead):
     """Emit the fetch into the cache of what lies `ahead` bytes behind element `at` of `pointer`; it need not exist."""
     name, byte, word = "llvm.prefetch.p0", ir.IntType(8).as_pointer(), ir.IntType(32)
     function = builder.module.globals.get(name)
@@ -52,7 +52,7 @@ def shuffle(builder, left, right, lanes):
     return builder.shuffle_vector(left, right, mask)
 
 
-def butterfly(builder, left, right):
+def _butterfly(builder, left, right):
     """Emit left + right and left - right, which wrap as two's complement does."""
     return builder.add(left, right), builder.sub(left, right)
 
@@ -80,7 +80,7 @@ def gather_masks(lanes, segment):
     ]
 
 
-def lane_stages(builder, left, right, stages):
+def _lane_stages(builder, left, right, stages):
     """Emit the butterflies of both vectors over the bits of the lane index that are set in `stages`."""
     lanes = left.type.count
     segment = SEGMENT_BITS // left.type.element.width
@@ -91,19 +91,19 @@ def lane_stages(builder, left, right, stages):
             for bit in turn:
                 left, right = (shuffle(builder, left, right, mask) for mask in masks)
                 if stages >> bit & 1:
-                    left, right = butterfly(builder, left, right)
+                    left, right = _butterfly(builder, left, right)
             left, right = (shuffle(builder, left, right, mask) for mask in masks)
     return left, right
 
 
-def vector_stages(builder, values, stages):
+def _vector_stages(builder, values, stages):
     """Emit the butterflies between the vectors `values` over the bits of their number that are set in `stages`."""
     values = list(values)
     for bit in range(len(values).bit_length() - 1):
         if stages >> bit & 1:
             for i in range(len(values)):
                 if not i >> bit & 1:
-                    values[i], values[i + (1 << bit)] = butterfly(builder, values[i], values[i + (1 << bit)])
+                    values[i], values[i + (1 << bit)] = _butterfly(builder, values[i], values[i + (1 << bit)])
     return values
 
 
@@ -131,12 +131,12 @@ def radix(typing, source, source_at, source_step, target, target_at, target_step
         ]
         if ahead_:
             for at in places[0]:
-                prefetch(builder, pointers[0], at, ahead_)
+                _prefetch(builder, pointers[0], at, ahead_)
         values = [load(builder, pointers[0], at, lanes_) for at in places[0]]
         if in_lane_:
             for k in range(0, count_, 2):
-                values[k : k + 2] = lane_stages(builder, values[k], values[k + 1], in_lane_)
-        for value, at in zip(vector_stages(builder, values, across_), places[1], strict=True):
+                values[k : k + 2] = _lane_stages(builder, values[k], values[k + 1], in_lane_)
+        for value, at in zip(_vector_stages(builder, values, across_), places[1], strict=True):
             store(builder, value, pointers[1], at)
         return context.get_dummy_value()
 

@@ -65,7 +65,7 @@ def transform(config: AttentionConfig, kind: str, heads: int, n: int, grid: tupl
     return None
 
 
-def symmetric(config: AttentionConfig) -> bool:
+def _symmetric(config: AttentionConfig) -> bool:
     """Whether queries and keys of one sequence are one tensor."""
     transformed = config.query_transform != "none" or config.key_transform != "none"
     return config.key == "query" and not transformed and not config.rope
@@ -73,7 +73,7 @@ def symmetric(config: AttentionConfig) -> bool:
 
 def product(config: AttentionConfig, kind: str, transpose_b: bool) -> nn.Module:
     """Return the product of two activations; of scores whose queries are the keys too, one that computes half."""
-    if kind == "dot" and transpose_b and symmetric(config):
+    if kind == "dot" and transpose_b and _symmetric(config):
         return Gram()
     if kind == "dot":
         return MatMul(transpose_b=transpose_b)

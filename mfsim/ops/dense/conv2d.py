@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from mfsim.ops.op import Op
 from mfsim.ops.products import DENSE_HELD, dense_count, dense_inference, unpacked
+from mfsim.ops.traits import Role, Trait
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
@@ -35,6 +36,10 @@ OP = Op(
     summary="two-dimensional convolution with multiplications (baseline)",
     attributes=CONVOLUTION_ATTRIBUTES,
     inputs=("x", "w", "bias?"),
+    traits=frozenset(
+        {Trait.CONVOLUTION, Trait.FUSES_EPILOGUE, Trait.MULTIPLY_ACCUMULATE, Trait.OUTPUTS_FIRST, Trait.PRODUCT}
+    ),
+    roles={"w": Role.WEIGHT, "bias": Role.BIAS},
     primitives=frozenset({"mul", "addsub"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

@@ -12,6 +12,7 @@ from __future__ import annotations
 from mfsim.errors import FormatError, ShapeError
 from mfsim.ir.formats import Format, Range
 from mfsim.ops.op import Inference, Op, result, rows, size
+from mfsim.ops.traits import Signature, Trait
 
 
 def infer(tensors, attributes):
@@ -62,6 +63,8 @@ OP = Op(
     summary="products of all rows with each other, one triangle computed",
     attributes=(),
     inputs=("x",),
+    traits=frozenset({Trait.MULTIPLY_ACCUMULATE}),
+    signature=Signature("Gram"),
     primitives=frozenset({"mul", "addsub"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

@@ -13,7 +13,7 @@ from mfsim.kernels.windows import gather, window_of
 
 
 @kernel
-def product_sums(x, w, bias, first, y):
+def _product_sums(x, w, bias, first, y):
     """Fill y with bias + sum x * w for x (1-D) and w [outputs, length], outputs `first` onwards; bias may be empty."""
     has_bias = bias.size > 0
     for i in range(y.size):
@@ -30,25 +30,25 @@ def product_sums(x, w, bias, first, y):
 
 
 @kernel
-def plain_matmul(x, w, bias, y):
+def _plain_matmul(x, w, bias, y):
     """Take x [G, M, K], w transposed [G or 1, O, K] and y [G, M, O]."""
     for g in range(y.shape[0]):
         for m in range(y.shape[1]):
-            product_sums(x[g, m], w[g % w.shape[0]], bias, 0, y[g, m])
+            _product_sums(x[g, m], w[g % w.shape[0]], bias, 0, y[g, m])
 
 
 @kernel
-def lower(x, w, bias, y):
+def _lower(x, w, bias, y):
     """Take operands as `plain` does, w [1, O, O] with zeros in front of its diagonal, where nothing is computed."""
     for g in range(y.shape[0]):
         for m in range(y.shape[1]):
             for o in range(y.shape[2]):
-                product_sums(x[g, m, o:], w[0, o : o + 1, o:], bias[o : o + 1], 0, y[g, m, o : o + 1])
+                _product_sums(x[g, m, o:], w[0, o : o + 1, o:], bias[o : o + 1], 0, y[g, m, o : o + 1])
 
 
 def run_matmul(inputs, attributes, outputs):
     x, w, y = as_matrices(inputs[0], inputs[1], outputs[0])
-    sums = lower if attributes["triangle"] == "lower" else plain_matmul
+    sums = _lower if attributes["triangle"] == "lower" else _plain_matmul
     sums(x, w, starts(inputs[2:]), y)
 
 
@@ -56,7 +56,7 @@ def run_matmul(inputs, attributes, outputs):
 
 
 @kernel
-def plain_conv2d(x, w, bias, groups, window, patch, y):
+def _plain_conv2d(x, w, bias, groups, window, patch, y):
     """Take x [N, C, H, W], w [O, terms], y [N, O, H', W']; the patch holds one window of one group."""
     each, channels = y.shape[1] // groups, x.shape[1] // groups
     for n in range(y.shape[0]):
@@ -64,14 +64,14 @@ def plain_conv2d(x, w, bias, groups, window, patch, y):
             for column in range(y.shape[3]):
                 for g in range(groups):
                     gather(x[n], g * channels, row, column, window, 0, patch)
-                    product_sums(patch, w, bias, g * each, y[n, g * each : (g + 1) * each, row, column])
+                    _product_sums(patch, w, bias, g * each, y[n, g * each : (g + 1) * each, row, column])
 
 
 def run_conv2d(inputs, attributes, outputs):
     x, w = inputs[0], inputs[1]
     flat = np.array(w.reshape(w.shape[0], -1))
     patch = np.empty(flat.shape[1], dtype=x.dtype)
-    plain_conv2d(
+    _plain_conv2d(
         x, flat, starts(inputs[2:]), attributes["groups"], window_of(w.shape[2:], attributes), patch, outputs[0]
     )
 
@@ -80,7 +80,7 @@ def run_conv2d(inputs, attributes, outputs):
 
 
 @kernel
-def plain_gram(x, y):
+def _plain_gram(x, y):
     """Take x [G, N, K] and y [G, N, N]."""
     for g in range(x.shape[0]):
         for i in range(x.shape[1]):
@@ -94,4 +94,4 @@ def plain_gram(x, y):
 
 def run_gram(inputs, attributes, outputs):
     (x,) = inputs
-    plain_gram(x.reshape(-1, *x.shape[-2:]), outputs[0].reshape(-1, x.shape[-2], x.shape[-2]))
+    _plain_gram(x.reshape(-1, *x.shape[-2:]), outputs[0].reshape(-1, x.shape[-2], x.shape[-2]))

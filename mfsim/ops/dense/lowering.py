@@ -9,12 +9,12 @@ from mfsim.compiler.lower.products import emit_product
 from mfsim.errors import ShapeError, UnsupportedOpError
 
 
-def gram(lowering: Lowering, node: FileNode) -> None:
+def _gram(lowering: Lowering, node: FileNode) -> None:
     """Emit gram: products of the rows of one activation with each other."""
     lowering.emit(node, "gram", [lowering.tensor(node, 0).name], {})
 
 
-def gemm(lowering: Lowering, node: FileNode) -> None:
+def _gemm(lowering: Lowering, node: FileNode) -> None:
     """Gemm without factors: x @ W + b, with W perhaps stored transposed."""
     if node.integer("transA", 0):
         raise UnsupportedOpError("`transA` must be 0, because axis 0 is the batch")
@@ -35,7 +35,7 @@ def gemm(lowering: Lowering, node: FileNode) -> None:
 
 RULES = {
     ("", "Conv"): conv_rule("conv2d"),
-    ("", "Gemm"): gemm,
+    ("", "Gemm"): _gemm,
     ("", "MatMul"): matmul_rule("matmul"),
-    ("org.mfsim", "Gram"): gram,
+    ("org.mfsim", "Gram"): _gram,
 }

@@ -20,6 +20,7 @@ from mfsim.ir.program import Tensor
 from mfsim.ops.matrices import matrix_sums, matrix_terms
 from mfsim.ops.op import Attribute, Op, size
 from mfsim.ops.products import DENSE_HELD, dense_count, dense_inference, unpacked
+from mfsim.ops.traits import Role, Trait
 
 
 def triangle(w: Tensor) -> str:
@@ -64,6 +65,8 @@ OP = Op(
         Attribute("triangle", "str", "whether constant weights are a triangle", None, ("none", "lower"), derived=True),
     ),
     inputs=("x", "w", "bias?"),
+    traits=frozenset({Trait.FUSES_EPILOGUE, Trait.MULTIPLY_ACCUMULATE, Trait.PRODUCT}),
+    roles={"w": Role.WEIGHT, "bias": Role.BIAS},
     primitives=frozenset({"mul", "addsub"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

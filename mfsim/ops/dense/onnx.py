@@ -32,7 +32,7 @@ Gram (X) => (Y) {
 # gram: one MatMul with the transposed rows, which the device and the counts know as one triangle of it.
 
 
-def gram_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _gram_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     (x,) = inputs
     return {"matrices_shape": [0, math.prod(x.shape[1:-2]), *x.shape[-2:]], "shape": target(outputs[0].shape)}
 
@@ -45,7 +45,7 @@ GRAM_INTEGER = IntegerBody(
   y = Reshape(products, shape)
 """,
     extra={"matrices_shape": SHAPE, "shape": SHAPE},
-    derived=gram_inputs,
+    derived=_gram_inputs,
 )
 
 MODEL_BODIES = {

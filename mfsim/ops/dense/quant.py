@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 
 from mfsim.nn.matrices import Gram
+from mfsim.ops.dense.gram import OP as GRAM
 from mfsim.quant.quantizers import ActivationQuant
 
 
 class QuantGram(Gram):
     """`Gram` on codes: one quantizer for both operands."""
+
+    exported_as: ClassVar[tuple[str, ...]] = (*GRAM.onnx.op_types, "MatMul")
 
     def __init__(self, layer: Gram, bits: int, signed: bool) -> None:
         super().__init__()

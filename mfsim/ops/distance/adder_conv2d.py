@@ -13,6 +13,7 @@ from mfsim.ops.distance.adder_matmul import ADDER, HELD
 from mfsim.ops.distance.definition import ALIGNED_ATTRIBUTES, aligned_count, aligned_inference, aligned_term, derive_for
 from mfsim.ops.op import Op
 from mfsim.ops.products import unpacked
+from mfsim.ops.traits import Role, Signature, Trait, W, X
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
@@ -38,6 +39,11 @@ OP = Op(
     summary="two-dimensional convolution with -|x - w| as multiplication (AdderNet)",
     attributes=(*ALIGNED_ATTRIBUTES, *CONVOLUTION_ATTRIBUTES),
     inputs=("x", "w", "bias?"),
+    traits=frozenset(
+        {Trait.CONVOLUTION, Trait.DISTANCE, Trait.FUSES_EPILOGUE, Trait.JOINS_GRIDS, Trait.OUTPUTS_FIRST, Trait.PRODUCT}
+    ),
+    roles={"w": Role.WEIGHT, "bias": Role.BIAS},
+    signature=Signature("AdderConv", (X, W), ("strides", "pads", "dilations", "group")),
     primitives=frozenset({"addsub", "abs", "neg", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

@@ -25,6 +25,7 @@ from mfsim.ops.distance.definition import (
 from mfsim.ops.matrices import matrix_sums, matrix_terms
 from mfsim.ops.op import Held, Op, size
 from mfsim.ops.products import unpacked
+from mfsim.ops.traits import Role, Signature, Trait, W, X
 
 
 def _bounds(operands: Operands, shift_x: int, shift_w: int) -> tuple[np.ndarray, np.ndarray]:
@@ -114,6 +115,9 @@ OP = Op(
     summary="matrix product with -|x - w| as multiplication (AdderNet)",
     attributes=ALIGNED_ATTRIBUTES,
     inputs=("x", "w", "bias?"),
+    traits=frozenset({Trait.DISTANCE, Trait.FUSES_EPILOGUE, Trait.JOINS_GRIDS, Trait.PRODUCT}),
+    roles={"w": Role.WEIGHT, "bias": Role.BIAS},
+    signature=Signature("AdderMatMul", (X, W)),
     primitives=frozenset({"addsub", "abs", "neg", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

@@ -25,7 +25,7 @@ LEAST_TERMS = 8
 
 
 @kernel
-def pack(w, first, columns, places, panels):
+def _pack(w, first, columns, places, panels):
     """Fill panels [columns / lanes, k, lanes] with w [k, columns] from flat place `first` of w, shifted left."""
     count, depth, lanes = panels.shape
     for p in range(count):
@@ -36,12 +36,12 @@ def pack(w, first, columns, places, panels):
 
 
 @kernel
-def batched(x, w, shifts, size, minimum, a, panels, start, c, y):
+def _batched(x, w, shifts, size, minimum, a, panels, start, c, y):
     """Fill y [groups, m, n] from x [groups, m, k] and w [groups, k, n], some rows at a time."""
     groups, rows, columns = y.shape
     depth, height, width = x.shape[2], c.shape[0], c.shape[1]
     for g in range(groups):
-        pack(w, g * depth * columns, columns, shifts[1], panels)
+        _pack(w, g * depth * columns, columns, shifts[1], panels)
         for i in range(0, rows, height):
             count = min(height, rows - i)
             for row in range(count):
@@ -66,7 +66,7 @@ class TermProduct(Int8Product):
         self.steps = Terms(minimum, size, self.columns)
         self.panels = aligned((self.width // lanes, self.depth, lanes), word)
         self.panels[...] = 0
-        pack(np.ascontiguousarray(w), 0, self.columns, 0, self.panels)
+        _pack(np.ascontiguousarray(w), 0, self.columns, 0, self.panels)
         self.start = aligned((self.width,), np.int32)
         self.start[...] = 0
         self.start[: self.columns] = start << minimum
@@ -86,10 +86,10 @@ def words(minimum, x, w, length, start):
     return (np.int16, min(size, length)) if size >= min(LEAST_TERMS, length) else (np.int32, length)
 
 
-def term_sums(minimum, x, w, bias, attributes):
+def _term_sums(minimum, x, w, bias, attributes):
     """Return the `Sums` of a term for x, a range (low, high), and w [k, n], or None if words are too wide."""
     codes = w << attributes["shift_w"]
-    found = words(minimum, shifted(x, attributes["shift_x"]), extent(codes), len(w), int(np.abs(bias).max(initial=0)))
+    found = words(minimum, _shifted(x, attributes["shift_x"]), _extent(codes), len(w), int(np.abs(bias).max(initial=0)))
     if found is None:
         return None
     word, size = found
@@ -97,43 +97,43 @@ def term_sums(minimum, x, w, bias, attributes):
     return [Sums(product, np.zeros(w.shape[1], np.int64))]
 
 
-def shifted(ends, places):
+def _shifted(ends, places):
     """Return the range (low, high) shifted left, and with 0 in it."""
     return min(ends[0] << places, 0), max(ends[1] << places, 0)
 
 
-def extent(codes):
+def _extent(codes):
     """Return the range (low, high) of codes, and 0 in it."""
     return min(int(codes.min()), 0), max(int(codes.max()), 0)
 
 
-def prepared_matmul(minimum, inputs, outputs, attributes, after):
+def _prepared_matmul(minimum, inputs, outputs, attributes, after):
     """Return a `run` of a matrix product of the term, or None if some word is too wide."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
     if inputs[1].codes is None:
-        return None if after else prepared_batched(minimum, inputs, attributes)
-    return matmul.prepared(inputs, y, lambda w, bias, probe, run: term_sums(minimum, x, w, bias, attributes), after)
+        return None if after else _prepared_batched(minimum, inputs, attributes)
+    return matmul.prepared(inputs, y, lambda w, bias, probe, run: _term_sums(minimum, x, w, bias, attributes), after)
 
 
-def prepared_conv2d(minimum, inputs, outputs, attributes, after):
+def _prepared_conv2d(minimum, inputs, outputs, attributes, after):
     """Return a `run` of a convolution with the term, or None if some word is too wide or groups are small."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
     return implicit.prepared(
         inputs,
         y,
         attributes,
-        lambda w, bias, part, run: term_sums(minimum, x, w, bias, attributes),
+        lambda w, bias, part, run: _term_sums(minimum, x, w, bias, attributes),
         after,
         direct=False,
     )
 
 
-def prepared_batched(minimum, inputs, attributes):
+def _prepared_batched(minimum, inputs, attributes):
     """Return a `run` of a product of two activations, or None if some word is too wide."""
     x, w = inputs
     (depth, columns), rows = w.shape[-2:], x.shape[-2]
     shifts = attributes["shift_x"], attributes["shift_w"]
-    ends = [shifted((each.low, each.high), places) for each, places in zip((x, w), shifts, strict=True)]
+    ends = [_shifted((each.low, each.high), places) for each, places in zip((x, w), shifts, strict=True)]
     found = words(minimum, ends[0], ends[1], depth, 0)
     if found is None:
         return None
@@ -146,7 +146,7 @@ def prepared_batched(minimum, inputs, attributes):
     def run(inputs, attributes, outputs):
         x, w, y = inputs[0], inputs[1], outputs[0]
         groups = math.prod(y.shape[:-2])
-        batched(
+        _batched(
             x.reshape(groups, rows, depth), w.reshape(groups, depth, columns), shifts, size, minimum,
             scratch.get("rows", (height, depth), word),
             scratch.get("panels", (width // lanes, depth, lanes), word),
@@ -163,7 +163,7 @@ ADDER_MATMUL_ISAS = ("portable",)
 
 def prepare_adder_matmul(inputs, outputs, attributes, after=None):
     """Return a `run`, or None if the sums are wider than 32 bits; `after` is the `Fit` of the sums."""
-    return prepared_matmul(0, inputs, outputs, attributes, after)
+    return _prepared_matmul(0, inputs, outputs, attributes, after)
 
 
 # adder_conv2d, fast form: sums of distances in 16 bits where they fit, whole vectors of outputs at a time.
@@ -173,7 +173,7 @@ ADDER_CONV2D_ISAS = ("portable",)
 
 def prepare_adder_conv2d(inputs, outputs, attributes, after=None):
     """Return a `run`, or None if the sums are wider than 32 bits or groups are small; `after` is the `Fit` of the sums."""
-    return prepared_conv2d(0, inputs, outputs, attributes, after)
+    return _prepared_conv2d(0, inputs, outputs, attributes, after)
 
 
 # min_matmul, fast form: sums of signed minima of magnitudes in 16 bits where they fit, whole vectors of outputs at a time.
@@ -183,7 +183,7 @@ MIN_MATMUL_ISAS = ("portable",)
 
 def prepare_min_matmul(inputs, outputs, attributes, after=None):
     """Return a `run`, or None if the sums are wider than 32 bits; `after` is the `Fit` of the sums."""
-    return prepared_matmul(1, inputs, outputs, attributes, after)
+    return _prepared_matmul(1, inputs, outputs, attributes, after)
 
 
 # min_conv2d, fast form: sums of signed minima of magnitudes in 16 bits where they fit, whole vectors of outputs at a time.
@@ -193,4 +193,4 @@ MIN_CONV2D_ISAS = ("portable",)
 
 def prepare_min_conv2d(inputs, outputs, attributes, after=None):
     """Return a `run`, or None if the sums are wider than 32 bits or groups are small; `after` is the `Fit` of the sums."""
-    return prepared_conv2d(1, inputs, outputs, attributes, after)
+    return _prepared_conv2d(1, inputs, outputs, attributes, after)

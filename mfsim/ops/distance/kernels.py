@@ -18,7 +18,7 @@ def _shifted(x, places, y):
         y[i] = shift_left(x[i], places) if places > 0 else x[i]
 
 
-def aligned(codes, places):
+def _aligned(codes, places):
     """Return the codes of a dynamic operand, shifted left."""
     y = np.empty_like(codes)
     _shifted(codes.reshape(-1), places, y.reshape(-1))
@@ -32,20 +32,20 @@ def _split_signs(x, places, magnitudes, signs):
         signs[i] = host_mode(x[i])
 
 
-def magnitudes_and_signs(codes, places):
+def _magnitudes_and_signs(codes, places):
     """Return |code| << places and the sign bits, as -1 and +1, of a dynamic operand."""
     magnitudes, signs = np.empty_like(codes), np.empty_like(codes)
     _split_signs(codes.reshape(-1), places, magnitudes.reshape(-1), signs.reshape(-1))
     return magnitudes, signs
 
 
-def constant_magnitudes_and_signs(codes, places):
+def _constant_magnitudes_and_signs(codes, places):
     """Return the same of constant weights: work done beforehand."""
     return np.abs(codes) << places, np.where(codes < 0, -1, 1)
 
 
 @kernel
-def adder_sums(x, w, bias, first, y):
+def _adder_sums(x, w, bias, first, y):
     """Fill y with bias - sum |x - w| for x (1-D) and w [outputs, length], outputs `first` onwards; bias may be empty."""
     has_bias = bias.size > 0
     for i in range(y.size):
@@ -58,22 +58,22 @@ def adder_sums(x, w, bias, first, y):
 
 
 @kernel
-def least(x, w):
+def _least(x, w):
     """Return the lesser of two magnitudes."""
     return select(less(x, w), x, w)
 
 
 @kernel
-def min_sums(x, signs_x, w, signs_w, bias, first, y):
+def _min_sums(x, signs_x, w, signs_w, bias, first, y):
     """Fill y with bias + sum of signed minima of magnitudes x (1-D) and w [outputs, length]; as `adder_sums`."""
     has_bias = bias.size > 0
     for i in range(y.size):
         o = first + i
         mode = negate(signs_x[0], signs_w[o, 0])
-        total = addsub(bias[o], least(x[0], w[o, 0]), mode) if has_bias else negate(least(x[0], w[o, 0]), mode)
+        total = addsub(bias[o], _least(x[0], w[o, 0]), mode) if has_bias else negate(_least(x[0], w[o, 0]), mode)
         for k in range(1, x.size):
             mode = negate(signs_x[k], signs_w[o, k])
-            total = addsub(total, least(x[k], w[o, k]), mode)
+            total = addsub(total, _least(x[k], w[o, k]), mode)
         y[i] = total
 
 
@@ -81,25 +81,25 @@ def min_sums(x, signs_x, w, signs_w, bias, first, y):
 
 
 @kernel
-def plain_adder_matmul(x, w, bias, y):
+def _plain_adder_matmul(x, w, bias, y):
     """Take x [G, M, K], w transposed [G or 1, O, K] and y [G, M, O]."""
     for g in range(y.shape[0]):
         for m in range(y.shape[1]):
-            adder_sums(x[g, m], w[g % w.shape[0]], bias, 0, y[g, m])
+            _adder_sums(x[g, m], w[g % w.shape[0]], bias, 0, y[g, m])
 
 
 def run_adder_matmul(inputs, attributes, outputs):
     constant = inputs[1].ndim == 2
     x, w, y = as_matrices(inputs[0], inputs[1], outputs[0])
-    aligned_w = w << attributes["shift_w"] if constant else aligned(w, attributes["shift_w"])
-    plain_adder_matmul(aligned(x, attributes["shift_x"]), aligned_w, starts(inputs[2:]), y)
+    aligned_w = w << attributes["shift_w"] if constant else _aligned(w, attributes["shift_w"])
+    _plain_adder_matmul(_aligned(x, attributes["shift_x"]), aligned_w, starts(inputs[2:]), y)
 
 
 # adder_conv2d: two-dimensional convolution with -|x - w|. Definition: mfsim/ops/distance/adder_conv2d.py.
 
 
 @kernel
-def plain_adder_conv2d(x, w, bias, groups, window, patch, y):
+def _plain_adder_conv2d(x, w, bias, groups, window, patch, y):
     """Take x [N, C, H, W], w [O, terms], y [N, O, H', W']; the patch holds one window of one group."""
     each, channels = y.shape[1] // groups, x.shape[1] // groups
     for n in range(y.shape[0]):
@@ -107,7 +107,7 @@ def plain_adder_conv2d(x, w, bias, groups, window, patch, y):
             for column in range(y.shape[3]):
                 for g in range(groups):
                     gather(x[n], g * channels, row, column, window, 0, patch)
-                    adder_sums(patch, w, bias, g * each, y[n, g * each : (g + 1) * each, row, column])
+                    _adder_sums(patch, w, bias, g * each, y[n, g * each : (g + 1) * each, row, column])
 
 
 def run_adder_conv2d(inputs, attributes, outputs):
@@ -115,35 +115,35 @@ def run_adder_conv2d(inputs, attributes, outputs):
     aligned_w = w.reshape(w.shape[0], -1) << attributes["shift_w"]
     patch = np.empty(aligned_w.shape[1], dtype=x.dtype)
     window = window_of(w.shape[2:], attributes)
-    x = aligned(x, attributes["shift_x"])
-    plain_adder_conv2d(x, aligned_w, starts(inputs[2:]), attributes["groups"], window, patch, outputs[0])
+    x = _aligned(x, attributes["shift_x"])
+    _plain_adder_conv2d(x, aligned_w, starts(inputs[2:]), attributes["groups"], window, patch, outputs[0])
 
 
 # min_matmul: matrix product with sign(x w) min(|x|, |w|). Definition: mfsim/ops/distance/min_matmul.py.
 
 
 @kernel
-def plain_min_matmul(x, signs_x, w, signs_w, bias, y):
+def _plain_min_matmul(x, signs_x, w, signs_w, bias, y):
     """Take x [G, M, K], w transposed [G or 1, O, K] and y [G, M, O]."""
     sets = w.shape[0]
     for g in range(y.shape[0]):
         for m in range(y.shape[1]):
-            min_sums(x[g, m], signs_x[g, m], w[g % sets], signs_w[g % sets], bias, 0, y[g, m])
+            _min_sums(x[g, m], signs_x[g, m], w[g % sets], signs_w[g % sets], bias, 0, y[g, m])
 
 
 def run_min_matmul(inputs, attributes, outputs):
-    prepare_w = constant_magnitudes_and_signs if inputs[1].ndim == 2 else magnitudes_and_signs
+    prepare_w = _constant_magnitudes_and_signs if inputs[1].ndim == 2 else _magnitudes_and_signs
     x, w, y = as_matrices(inputs[0], inputs[1], outputs[0])
     magnitudes_w, signs_w = prepare_w(w, attributes["shift_w"])
-    magnitudes_x, signs_x = magnitudes_and_signs(x, attributes["shift_x"])
-    plain_min_matmul(magnitudes_x, signs_x, magnitudes_w, signs_w, starts(inputs[2:]), y)
+    magnitudes_x, signs_x = _magnitudes_and_signs(x, attributes["shift_x"])
+    _plain_min_matmul(magnitudes_x, signs_x, magnitudes_w, signs_w, starts(inputs[2:]), y)
 
 
 # min_conv2d: two-dimensional convolution with sign(x w) min(|x|, |w|). Definition: mfsim/ops/distance/min_conv2d.py.
 
 
 @kernel
-def plain_min_conv2d(x, signs_x, w, signs_w, bias, groups, window, patch, patch_signs, y):
+def _plain_min_conv2d(x, signs_x, w, signs_w, bias, groups, window, patch, patch_signs, y):
     """Take x [N, C, H, W], w [O, terms], y [N, O, H', W']; the patches hold one window of one group."""
     each, channels = y.shape[1] // groups, x.shape[1] // groups
     for n in range(y.shape[0]):
@@ -153,14 +153,14 @@ def plain_min_conv2d(x, signs_x, w, signs_w, bias, groups, window, patch, patch_
                     gather(x[n], g * channels, row, column, window, 0, patch)
                     gather(signs_x[n], g * channels, row, column, window, 1, patch_signs)
                     outputs = y[n, g * each : (g + 1) * each, row, column]
-                    min_sums(patch, patch_signs, w, signs_w, bias, g * each, outputs)
+                    _min_sums(patch, patch_signs, w, signs_w, bias, g * each, outputs)
 
 
 def run_min_conv2d(inputs, attributes, outputs):
     x, w = inputs[0], inputs[1]
-    magnitudes_w, signs_w = constant_magnitudes_and_signs(w.reshape(w.shape[0], -1), attributes["shift_w"])
+    magnitudes_w, signs_w = _constant_magnitudes_and_signs(w.reshape(w.shape[0], -1), attributes["shift_w"])
     patches = np.empty((2, magnitudes_w.shape[1]), dtype=x.dtype)
-    magnitudes_x, signs_x = magnitudes_and_signs(x, attributes["shift_x"])
+    magnitudes_x, signs_x = _magnitudes_and_signs(x, attributes["shift_x"])
     weights = magnitudes_w, signs_w, starts(inputs[2:])
     window = window_of(w.shape[2:], attributes)
-    plain_min_conv2d(magnitudes_x, signs_x, *weights, attributes["groups"], window, *patches, outputs[0])
+    _plain_min_conv2d(magnitudes_x, signs_x, *weights, attributes["groups"], window, *patches, outputs[0])

@@ -13,6 +13,7 @@ from mfsim.ops.distance.definition import ALIGNED_ATTRIBUTES, aligned_count, ali
 from mfsim.ops.distance.min_matmul import HELD, MIN
 from mfsim.ops.op import Op
 from mfsim.ops.products import unpacked
+from mfsim.ops.traits import Role, Signature, Trait, W, X
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
@@ -38,6 +39,9 @@ OP = Op(
     summary="two-dimensional convolution with sign(x w) min(|x|, |w|) as multiplication",
     attributes=(*ALIGNED_ATTRIBUTES, *CONVOLUTION_ATTRIBUTES),
     inputs=("x", "w", "bias?"),
+    traits=frozenset({Trait.CONVOLUTION, Trait.FUSES_EPILOGUE, Trait.JOINS_GRIDS, Trait.OUTPUTS_FIRST, Trait.PRODUCT}),
+    roles={"w": Role.WEIGHT, "bias": Role.BIAS},
+    signature=Signature("MinConv", (X, W), ("strides", "pads", "dilations", "group")),
     primitives=frozenset({"addsub", "abs", "neg", "cmp", "select", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

@@ -26,6 +26,7 @@ from mfsim.ops.distance.definition import (
 from mfsim.ops.matrices import matrix_sums, matrix_terms
 from mfsim.ops.op import Held, Op, size
 from mfsim.ops.products import unpacked
+from mfsim.ops.traits import Role, Signature, Trait, W, X
 
 SIGN_BITS = 2
 """Bits of a sign: -1, 0 or +1."""
@@ -102,6 +103,9 @@ OP = Op(
     summary="matrix product with sign(x w) min(|x|, |w|) as multiplication",
     attributes=ALIGNED_ATTRIBUTES,
     inputs=("x", "w", "bias?"),
+    traits=frozenset({Trait.FUSES_EPILOGUE, Trait.JOINS_GRIDS, Trait.PRODUCT}),
+    roles={"w": Role.WEIGHT, "bias": Role.BIAS},
+    signature=Signature("MinMatMul", (X, W)),
     primitives=frozenset({"addsub", "abs", "neg", "cmp", "select", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

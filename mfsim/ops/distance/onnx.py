@@ -31,7 +31,7 @@ MIN_TERM = """
 """t = sign(a b) min(|a|, |b|): a sign(b), clipped to -|b|..|b|."""
 
 
-def matrix_body(name: str, term: str) -> str:
+def _matrix_body(name: str, term: str) -> str:
     """Return the body of a matrix product of X [..., K] and W [..., K, O]."""
     return f"""
 <opset_import: ["" : 20], domain: "org.mfsim">
@@ -47,7 +47,7 @@ def matrix_body(name: str, term: str) -> str:
 """
 
 
-def convolution_body(name: str, term: str) -> str:
+def _convolution_body(name: str, term: str) -> str:
     """Return the body of a convolution.
 
     The windows of the padded X are gathered by a convolution with ones and zeros, which is exact.
@@ -93,23 +93,19 @@ def convolution_body(name: str, term: str) -> str:
 
 # AdderMatMul: matrix product with -|x - w|. Definition: mfsim/ops/distance/adder_matmul.py.
 
-ADDER_MATMUL = matrix_body("AdderMatMul", ADDER_TERM)
-
+ADDER_MATMUL = _matrix_body("AdderMatMul", ADDER_TERM)
 
 # AdderConv: 2-D convolution with -|x - w|. Definition: mfsim/ops/distance/adder_conv2d.py.
 
-ADDER_CONV2D = convolution_body("AdderConv", ADDER_TERM)
-
+ADDER_CONV2D = _convolution_body("AdderConv", ADDER_TERM)
 
 # MinMatMul: matrix product with sign(x w) min(|x|, |w|). Definition: mfsim/ops/distance/min_matmul.py.
 
-MIN_MATMUL = matrix_body("MinMatMul", MIN_TERM)
-
+MIN_MATMUL = _matrix_body("MinMatMul", MIN_TERM)
 
 # MinConv: 2-D convolution with sign(x w) min(|x|, |w|). Definition: mfsim/ops/distance/min_conv2d.py.
 
-MIN_CONV2D = convolution_body("MinConv", MIN_TERM)
-
+MIN_CONV2D = _convolution_body("MinConv", MIN_TERM)
 
 # Shared by the products on one grid: alignment, terms, and their sums.
 #
@@ -140,7 +136,7 @@ MATRIX_EXTRA = {**ALIGNED_EXTRA, "last": SHAPE, "outer": SHAPE, "shape": SHAPE}
 CONVOLUTION_ALIGNED_EXTRA = {**CONVOLUTION_EXTRA, **ALIGNED_EXTRA, "windows_shape": SHAPE, "columns_axis": SHAPE}
 
 
-def matrix_text(term: str) -> str:
+def _matrix_text(term: str) -> str:
     """Return the statements of a matrix product."""
     return (
         """
@@ -158,7 +154,7 @@ def matrix_text(term: str) -> str:
     )
 
 
-def convolution_text(term: str) -> str:
+def _convolution_text(term: str) -> str:
     """Return the statements of a convolution."""
     return (
         PLANES_TEXT
@@ -185,13 +181,13 @@ def _aligned_inputs(node: Node, length: int) -> Arrays:
     return {"gain_x": 1 << attributes["shift_x"], "gain_w": 1 << attributes["shift_w"], "ones": [[1] * length]}
 
 
-def matrix_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _matrix_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     """Return the derived inputs of a matrix product."""
     shapes = {"last": [-1], "outer": [-3], "shape": target(outputs[0].shape)}
     return {"bias": [0], **_aligned_inputs(node, inputs[1].shape[-2]), **shapes}
 
 
-def convolution_aligned_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _convolution_aligned_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     """Return the derived inputs of a convolution."""
     terms, positions = math.prod(inputs[1].shape[1:]), math.prod(outputs[0].shape[2:])
     return {
@@ -204,25 +200,22 @@ def convolution_aligned_inputs(node: Node, inputs: Tensors, outputs: Tensors) ->
 
 # adder_matmul: minus the sum of magnitudes of differences.
 
-ADDER_MATMUL_INTEGER = IntegerBody(text=matrix_text(ADDER_INTEGER_TERM), extra=MATRIX_EXTRA, derived=matrix_inputs)
-
+ADDER_MATMUL_INTEGER = IntegerBody(text=_matrix_text(ADDER_INTEGER_TERM), extra=MATRIX_EXTRA, derived=_matrix_inputs)
 
 # adder_conv2d: minus the sum of magnitudes of differences, over all windows.
 
 ADDER_CONV2D_INTEGER = IntegerBody(
-    text=convolution_text(ADDER_INTEGER_TERM), extra=CONVOLUTION_ALIGNED_EXTRA, derived=convolution_aligned_inputs
+    text=_convolution_text(ADDER_INTEGER_TERM), extra=CONVOLUTION_ALIGNED_EXTRA, derived=_convolution_aligned_inputs
 )
-
 
 # min_matmul: the sum of signed lesser magnitudes.
 
-MIN_MATMUL_INTEGER = IntegerBody(text=matrix_text(MIN_INTEGER_TERM), extra=MATRIX_EXTRA, derived=matrix_inputs)
-
+MIN_MATMUL_INTEGER = IntegerBody(text=_matrix_text(MIN_INTEGER_TERM), extra=MATRIX_EXTRA, derived=_matrix_inputs)
 
 # min_conv2d: the sum of signed lesser magnitudes, over all windows.
 
 MIN_CONV2D_INTEGER = IntegerBody(
-    text=convolution_text(MIN_INTEGER_TERM), extra=CONVOLUTION_ALIGNED_EXTRA, derived=convolution_aligned_inputs
+    text=_convolution_text(MIN_INTEGER_TERM), extra=CONVOLUTION_ALIGNED_EXTRA, derived=_convolution_aligned_inputs
 )
 
 MODEL_BODIES = {

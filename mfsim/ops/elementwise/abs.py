@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.ops.op import Inference, Op, result, rows, size
+from mfsim.ops.traits import Trait
 
 
 def magnitude(lo: int, hi: int) -> tuple[int, int]:
@@ -31,6 +32,7 @@ OP = Op(
     summary="magnitude",
     attributes=(),
     inputs=("x",),
+    traits=frozenset({Trait.KEEPS_GRID}),
     primitives=frozenset({"abs"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

@@ -6,6 +6,7 @@ from functools import partial
 
 from mfsim.ops.alignment import SHIFTS_OF_A_SUM, SUM_HELD, count_sum, derive_sum, infer_sum
 from mfsim.ops.op import Op
+from mfsim.ops.traits import Trait
 
 
 def reference(inputs, attributes):
@@ -18,6 +19,7 @@ OP = Op(
     summary="a + b",
     attributes=SHIFTS_OF_A_SUM,
     inputs=("a", "b"),
+    traits=frozenset({Trait.FUSES_EPILOGUE}),
     primitives=frozenset({"shift", "addsub"}),
     infer=partial(infer_sum, "add", 1),
     reference=reference,

@@ -11,6 +11,7 @@ from mfsim.errors import FormatError
 from mfsim.ir.formats import Format
 from mfsim.ops.op import Attribute, Inference, Op, result, rows, size
 from mfsim.ops.overflow import CLAMPS, clamped_bounds, compared_bits, compared_ends, needed_clamp, pairs, range_of
+from mfsim.ops.traits import Trait
 
 
 def derive(tensors, attributes):
@@ -51,6 +52,7 @@ OP = Op(
         Attribute("clamp", "str", "ends that have to be compared", None, CLAMPS, derived=True),
     ),
     inputs=("x",),
+    traits=frozenset({Trait.CLIPS}),
     primitives=frozenset({"cmp", "select"}),
     infer=infer,
     reference=reference,

@@ -17,7 +17,7 @@ from mfsim.kernels.simd.wrapping import WORDS, add, maximum, minimum, shl, sub, 
 
 
 @functools.cache
-def summing(word, mode, how):
+def _summing(word, mode, how):
     """Return the kernel that fills y with a * 2**places_a + mode * b * 2**places_b, row by row; b may have fewer rows.
 
     Sums are fitted as `after` says, whose `how` is given; it returns the overflows.
@@ -44,7 +44,7 @@ def summing(word, mode, how):
     return sum_rows
 
 
-def prepared_sum(inputs, outputs, attributes, mode, after):
+def _prepared_sum(inputs, outputs, attributes, mode, after):
     """Return a `run` for these operands, fitted as `after` says if it is a `Fit`, or None if no word or rule will do."""
     a, b = inputs
     places = [attributes["shift_a"], attributes["shift_b"]]
@@ -60,7 +60,7 @@ def prepared_sum(inputs, outputs, attributes, mode, after):
         aligned = np.broadcast_to(b.codes << places[1], a.shape).astype(word)
         constant, places[1] = np.ascontiguousarray(aligned).reshape(1, -1), 0
     rule = one_rule(after, word)
-    sum_rows = summing(word, mode, rule.how)
+    sum_rows = _summing(word, mode, rule.how)
 
     def run(inputs, attributes, outputs):
         a, y = inputs[0], outputs[0]
@@ -93,7 +93,7 @@ NEG_ISAS = ("portable",)
 
 
 @kernel
-def negated(x, y):
+def _negated(x, y):
     """Fill flat y with -x."""
     word = y.dtype.type
     for i in range(x.size):
@@ -107,7 +107,7 @@ def prepare_neg(inputs, outputs, attributes):
 
 def run_neg(inputs, attributes, outputs):
     """Fill the output."""
-    negated(inputs[0].reshape(-1), outputs[0].reshape(-1))
+    _negated(inputs[0].reshape(-1), outputs[0].reshape(-1))
 
 
 # sign, fast form: in the word of the result, whole vectors at a time.
@@ -162,7 +162,7 @@ ADD_ISAS = ("portable",)
 
 def prepare_add(inputs, outputs, attributes, after=None):
     """Return a `run` for these operands, or None if no word holds an aligned one; `after` is the `Fit` of the sums."""
-    return prepared_sum(inputs, outputs, attributes, 1, after)
+    return _prepared_sum(inputs, outputs, attributes, 1, after)
 
 
 # sub, fast form.
@@ -172,7 +172,7 @@ SUB_ISAS = ("portable",)
 
 def prepare_sub(inputs, outputs, attributes, after=None):
     """Return a `run` for these operands, or None if no word holds an aligned one; `after` is the `Fit` of the sums."""
-    return prepared_sum(inputs, outputs, attributes, -1, after)
+    return _prepared_sum(inputs, outputs, attributes, -1, after)
 
 
 # mul, fast form: products in the word of the result.
@@ -200,7 +200,7 @@ SOFT_THRESHOLD_ISAS = ("portable",)
 
 
 @functools.cache
-def shrinking(word, across, how):
+def _shrinking(word, across, how):
     """Return the kernel for x [rows, n]: a threshold for each column if `across`, else row r has number r % how many.
 
     Codes are fitted as `after` says, whose `how` is given; it returns the overflows.
@@ -239,7 +239,7 @@ def prepare_soft_threshold(inputs, outputs, attributes, after=None):
     lower = np.negative(upper)
     across = channels > 1 and inner == 1
     rule = one_rule(after, word)
-    shrink = shrinking(word, across, rule.how)
+    shrink = _shrinking(word, across, rule.how)
 
     def run(inputs, attributes, outputs):
         x, y = inputs[0], outputs[0]

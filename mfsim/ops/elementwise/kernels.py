@@ -12,7 +12,7 @@ from mfsim.kernels.rounding import clamped
 
 
 @kernel
-def plain(a, b, places_a, places_b, mode, y):
+def _plain(a, b, places_a, places_b, mode, y):
     """Fill y with a + mode * b, each shifted left first; b is as long as a, or as one sample of a."""
     for i in range(a.size):
         left = shift_left(a[i], places_a) if places_a > 0 else a[i]
@@ -20,13 +20,13 @@ def plain(a, b, places_a, places_b, mode, y):
         y[i] = addsub(left, right, mode)
 
 
-def combine(inputs, attributes, mode, outputs):
+def _combine(inputs, attributes, mode, outputs):
     """Run `plain`; a constant b (it has no batch axis) is broadcast and aligned beforehand."""
     a, b = inputs
     places_b = attributes["shift_b"]
     if b.ndim < a.ndim:
         b, places_b = np.broadcast_to(b << places_b, a.shape[1:]), 0
-    plain(
+    _plain(
         a.reshape(-1),
         np.ascontiguousarray(b).reshape(-1),
         attributes["shift_a"],
@@ -40,66 +40,66 @@ def combine(inputs, attributes, mode, outputs):
 
 
 @kernel
-def plain_abs(x, y):
+def _plain_abs(x, y):
     for i in range(x.size):
         y[i] = absolute(x[i])
 
 
 def run_abs(inputs, attributes, outputs):
-    plain_abs(inputs[0].reshape(-1), outputs[0].reshape(-1))
+    _plain_abs(inputs[0].reshape(-1), outputs[0].reshape(-1))
 
 
 # neg: y = -x. Definition: mfsim/ops/elementwise/neg.py.
 
 
 @kernel
-def plain_neg(x, y):
+def _plain_neg(x, y):
     for i in range(x.size):
         y[i] = negate(x[i], -1)
 
 
 def run_neg(inputs, attributes, outputs):
-    plain_neg(inputs[0].reshape(-1), outputs[0].reshape(-1))
+    _plain_neg(inputs[0].reshape(-1), outputs[0].reshape(-1))
 
 
 # sign: y = -1, 0 or +1. Definition: mfsim/ops/elementwise/sign.py.
 
 
 @kernel
-def plain_sign(x, zero, y):
+def _plain_sign(x, zero, y):
     for i in range(x.size):
         y[i] = sign(x[i], zero)
 
 
 def run_sign(inputs, attributes, outputs):
-    plain_sign(inputs[0].reshape(-1), attributes["sign_zero"], outputs[0].reshape(-1))
+    _plain_sign(inputs[0].reshape(-1), attributes["sign_zero"], outputs[0].reshape(-1))
 
 
 # relu: y = max(x, 0). Definition: mfsim/ops/elementwise/relu.py.
 
 
 @kernel
-def plain_relu(x, y):
+def _plain_relu(x, y):
     for i in range(x.size):
         y[i] = select(less(0, x[i]), x[i], 0)
 
 
 def run_relu(inputs, attributes, outputs):
-    plain_relu(inputs[0].reshape(-1), outputs[0].reshape(-1))
+    _plain_relu(inputs[0].reshape(-1), outputs[0].reshape(-1))
 
 
 # clip: y = min(max(x, lo), hi). Definition: mfsim/ops/elementwise/clip.py.
 
 
 @kernel
-def plain_clip(x, lo, hi, low, high, y):
+def _plain_clip(x, lo, hi, low, high, y):
     for i in range(x.size):
         y[i] = clamped(x[i], lo, hi, low, high)
 
 
 def run_clip(inputs, attributes, outputs):
     clamp = attributes["clamp"]
-    plain_clip(
+    _plain_clip(
         inputs[0].reshape(-1),
         attributes["lo"],
         attributes["hi"],
@@ -113,21 +113,21 @@ def run_clip(inputs, attributes, outputs):
 
 
 def run_add(inputs, attributes, outputs):
-    combine(inputs, attributes, 1, outputs)
+    _combine(inputs, attributes, 1, outputs)
 
 
 # sub: y = a - b. Definition: mfsim/ops/elementwise/sub.py.
 
 
 def run_sub(inputs, attributes, outputs):
-    combine(inputs, attributes, -1, outputs)
+    _combine(inputs, attributes, -1, outputs)
 
 
 # mul: element-wise product. Definition: mfsim/ops/elementwise/mul.py.
 
 
 @kernel
-def plain_mul(x, w, y):
+def _plain_mul(x, w, y):
     """Take x and y [N, S]; w [N, S], or [1, S] for a constant."""
     for n in range(y.shape[0]):
         m = n % w.shape[0]
@@ -142,14 +142,14 @@ def run_mul(inputs, attributes, outputs):
         spread = w.reshape(flat)
     else:
         spread = np.array(np.broadcast_to(w, x.shape[1:])).reshape(1, flat[1])
-    plain_mul(x.reshape(flat), spread, y.reshape(flat))
+    _plain_mul(x.reshape(flat), spread, y.reshape(flat))
 
 
 # soft_threshold: y = sign(x) * max(|x| - t, 0). Definition: mfsim/ops/elementwise/soft_threshold.py.
 
 
 @kernel
-def plain_soft_threshold(x, thresholds, inner, y):
+def _plain_soft_threshold(x, thresholds, inner, y):
     """Shrink x of shape (outer, channels, inner), flat; one threshold, or one for each channel."""
     for i in range(x.size):
         threshold = thresholds[i // inner % thresholds.size]
@@ -163,4 +163,4 @@ def run_soft_threshold(inputs, attributes, outputs):
     x, thresholds = inputs
     axis = attributes["axis"]
     inner = 1 if axis < 0 else int(np.prod(x.shape[axis + 1 :], dtype=np.int64))
-    plain_soft_threshold(x.reshape(-1), thresholds, inner, outputs[0].reshape(-1))
+    _plain_soft_threshold(x.reshape(-1), thresholds, inner, outputs[0].reshape(-1))

@@ -19,25 +19,25 @@ from mfsim.ir.program import Tensor
 UNARY = {"Relu": ("relu", {}), "Neg": ("neg", {}), "Abs": ("abs", {}), "Sign": ("sign", {"sign_zero": 0})}
 
 
-def unary(lowering: Lowering, node: FileNode) -> None:
+def _unary(lowering: Lowering, node: FileNode) -> None:
     """Emit the op and the attributes of `UNARY`."""
     op, attributes = UNARY[node.op]
     lowering.emit(node, op, [lowering.tensor(node, 0).name], attributes)
 
 
-def identity(lowering: Lowering, node: FileNode) -> None:
+def _identity(lowering: Lowering, node: FileNode) -> None:
     """Let the output be the input."""
     lowering.alias(node, lowering.tensor(node, 0).name)
 
 
-def cast(lowering: Lowering, node: FileNode) -> None:
+def _cast(lowering: Lowering, node: FileNode) -> None:
     """Let the output be the input, if the type is a float one."""
     if node.integer("to", 0) not in FLOAT_TYPES:
         raise UnsupportedOpError("an activation can only be cast to a float type; a Quant says how it is rounded")
-    identity(lowering, node)
+    _identity(lowering, node)
 
 
-def cast_like(lowering: Lowering, node: FileNode) -> None:
+def _cast_like(lowering: Lowering, node: FileNode) -> None:
     """Let the output be the input, a plain constant as float32: the type of every activation."""
     value = lowering.value(node, 0)
     if value is None:
@@ -48,27 +48,27 @@ def cast_like(lowering: Lowering, node: FileNode) -> None:
     lowering.alias(node, value.astype(np.float32) if isinstance(value, np.ndarray) else value)
 
 
-def dropout(lowering: Lowering, node: FileNode) -> None:
+def _dropout(lowering: Lowering, node: FileNode) -> None:
     """Let the output be the input, unless the node is told to train."""
     training = lowering.optional_array(node, 2, "the mode")
     if training is not None and training.any():
         raise UnsupportedOpError("`training_mode` must be false; export the model in eval mode")
-    identity(lowering, node)
+    _identity(lowering, node)
 
 
-ELEMENTWISE_FOREIGN_RULES = {("", "Dropout"): dropout}
+ELEMENTWISE_FOREIGN_RULES = {("", "Dropout"): _dropout}
 
-ELEMENTWISE_RULES = {("", op): unary for op in UNARY} | {
-    ("", "Identity"): identity,
-    ("", "Cast"): cast,
-    ("", "CastLike"): cast_like,
+ELEMENTWISE_RULES = {("", op): _unary for op in UNARY} | {
+    ("", "Identity"): _identity,
+    ("", "Cast"): _cast,
+    ("", "CastLike"): _cast_like,
 }
 
 
 # Clip, and Max and Min with a constant: bounds that lie on the scale of x.
 
 
-def clip(lowering: Lowering, node: FileNode) -> None:
+def _clip(lowering: Lowering, node: FileNode) -> None:
     """Clip; an end that is left out is the end of the proved range."""
     if node in lowering.clips:
         lowering.alias(node, lowering.values[node.inputs[0]])
@@ -78,7 +78,7 @@ def clip(lowering: Lowering, node: FileNode) -> None:
     _emit(lowering, node, x, bounds[0], bounds[1])
 
 
-def extreme(lowering: Lowering, node: FileNode) -> None:
+def _extreme(lowering: Lowering, node: FileNode) -> None:
     """Max and Min of an activation and one constant."""
     if len(node.inputs) != 2 or lowering.is_activation(node, 0) == lowering.is_activation(node, 1):
         raise UnsupportedOpError("one activation and one constant are needed")
@@ -112,17 +112,17 @@ def _emit(lowering: Lowering, node: FileNode, x: Tensor, lo: np.ndarray | None, 
     lowering.emit(node, "clip", [x.name], codes)
 
 
-CLIP_RULES = {("", "Clip"): clip, ("", "Max"): extreme, ("", "Min"): extreme}
+CLIP_RULES = {("", "Clip"): _clip, ("", "Max"): _extreme, ("", "Min"): _extreme}
 
 
 # Add, Sub of two activations, or of an activation and a constant; the op aligns the scales.
 #
-# A constant without a Quant must lie on the scale of the activation; in a file of others it is rounded to a
+# A constant without a Quant must lie on the scale of the activation; in a third-party file it is rounded to a
 # finer grid, and so is an activation whose scale is no power of two away from the other. (An Add right behind a product is
 # the product's bias: mfsim/compiler/lower/products.py.)
 
 
-def add(lowering: Lowering, node: FileNode) -> None:
+def _add(lowering: Lowering, node: FileNode) -> None:
     """Add and Sub; constant - x is -x + constant."""
     op = node.op.lower()
     if lowering.is_activation(node, 0) and lowering.is_activation(node, 1):
@@ -156,14 +156,14 @@ def _foreign(lowering: Lowering, node: FileNode, k: int, x: Tensor) -> None:
     )
 
 
-ADD_RULES = {("", "Add"): add, ("", "Sub"): add}
+ADD_RULES = {("", "Add"): _add, ("", "Sub"): _add}
 
 
 # Mul: the element-wise product of two activations, or of one and a quantized constant; else a change of scale.
 
 
-def mul(lowering: Lowering, node: FileNode) -> None:
-    """Emit mul, or the rule of `Shift` for constants that no Quant has touched, and in files of others for all."""
+def _mul(lowering: Lowering, node: FileNode) -> None:
+    """Emit mul, or the rule of `Shift` for constants that no Quant has touched, and in third-party files for all."""
     k = 0 if lowering.is_activation(node, 0) else 1
     if lowering.is_activation(node, 1 - k):
         lowering.emit(node, "mul", [lowering.tensor(node, 0).name, lowering.tensor(node, 1).name])
@@ -174,13 +174,13 @@ def mul(lowering: Lowering, node: FileNode) -> None:
         change_scale(lowering, node)
 
 
-MUL_RULES = {("", "Mul"): mul}
+MUL_RULES = {("", "Mul"): _mul}
 
 
 # SoftThreshold: the threshold is a constant on the scale of x, one or one for each index of one axis.
 
 
-def soft_threshold(lowering: Lowering, node: FileNode) -> None:
+def _soft_threshold(lowering: Lowering, node: FileNode) -> None:
     """Emit soft_threshold with the codes of the threshold."""
     x = lowering.tensor(node, 0)
     values, axis = along_axis(lowering.array(node, 1, "the threshold"), x.shape, "the threshold")
@@ -197,7 +197,7 @@ def soft_threshold(lowering: Lowering, node: FileNode) -> None:
     lowering.emit(node, "soft_threshold", [x.name, t], {"axis": axis})
 
 
-SOFT_THRESHOLD_RULES = {("org.mfsim", "SoftThreshold"): soft_threshold}
+SOFT_THRESHOLD_RULES = {("org.mfsim", "SoftThreshold"): _soft_threshold}
 
 RULES = ELEMENTWISE_RULES | CLIP_RULES | ADD_RULES | MUL_RULES | SOFT_THRESHOLD_RULES
 

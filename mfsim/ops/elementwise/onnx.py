@@ -18,7 +18,6 @@ SoftThreshold (X, T) => (Y) {
 }
 """
 
-
 # Shared by add and sub: both operands on the finer grid.
 
 ALIGNMENT_EXTRA = {"gain_a": CODE, "gain_b": CODE}
@@ -30,7 +29,7 @@ ALIGNMENT_TEXT = """
 """
 
 
-def alignment_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _alignment_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     """Return the derived inputs of a sum of two operands."""
     attributes = attributes_of(node)
     return {"gain_a": 1 << attributes["shift_a"], "gain_b": 1 << attributes["shift_b"]}
@@ -44,7 +43,6 @@ ABS_INTEGER = IntegerBody(
 """
 )
 
-
 # neg: Neg; the word of the result decides the type, so that the least code can be negated.
 
 NEG_INTEGER = IntegerBody(
@@ -57,7 +55,7 @@ NEG_INTEGER = IntegerBody(
 # sign: Sign, and `sign_zero` for the code 0.
 
 
-def sign_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _sign_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return {"zero_sign": attributes_of(node)["sign_zero"]}
 
 
@@ -70,9 +68,8 @@ SIGN_INTEGER = IntegerBody(
   y = Where(is_zero, zero_sign, sign)
 """,
     extra={"zero_sign": CODE},
-    derived=sign_inputs,
+    derived=_sign_inputs,
 )
-
 
 # relu: Max with zero (stock Relu has no int64 kernel).
 
@@ -88,7 +85,7 @@ RELU_INTEGER = IntegerBody(
 # clip: Max with the lower bound, then Min with the upper one.
 
 
-def clip_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _clip_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return {"low": attributes_of(node)["lo"], "high": attributes_of(node)["hi"]}
 
 
@@ -98,9 +95,8 @@ CLIP_INTEGER = IntegerBody(
   y = Min(raised, high)
 """,
     extra={"low": CODE, "high": CODE},
-    derived=clip_inputs,
+    derived=_clip_inputs,
 )
-
 
 # add: Add of the aligned operands.
 
@@ -111,8 +107,7 @@ ADD_TEXT = (
 """
 )
 
-ADD_INTEGER = IntegerBody(text=ADD_TEXT, extra=ALIGNMENT_EXTRA, derived=alignment_inputs)
-
+ADD_INTEGER = IntegerBody(text=ADD_TEXT, extra=ALIGNMENT_EXTRA, derived=_alignment_inputs)
 
 # sub: Sub of the aligned operands.
 
@@ -123,8 +118,7 @@ SUB_TEXT = (
 """
 )
 
-SUB_INTEGER = IntegerBody(text=SUB_TEXT, extra=ALIGNMENT_EXTRA, derived=alignment_inputs)
-
+SUB_INTEGER = IntegerBody(text=SUB_TEXT, extra=ALIGNMENT_EXTRA, derived=_alignment_inputs)
 
 # mul: Mul; a constant w broadcasts against one sample.
 
@@ -138,7 +132,7 @@ MUL_INTEGER = IntegerBody(
 # soft_threshold: the sign times what the magnitude has beyond the threshold.
 
 
-def soft_threshold_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _soft_threshold_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     x, t = inputs
     behind = len(x.shape) - 1 - attributes_of(node)["axis"] % len(x.shape)
     return {"channels_shape": [*t.shape, *[1] * behind]}
@@ -156,7 +150,7 @@ SOFT_THRESHOLD_INTEGER = IntegerBody(
   y = Mul(sign, kept)
 """,
     extra={"channels_shape": SHAPE},
-    derived=soft_threshold_inputs,
+    derived=_soft_threshold_inputs,
 )
 
 MODEL_BODIES = {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import nn
 
 from mfsim.nn import SoftThreshold, functional
+from mfsim.ops.elementwise.soft_threshold import OP as SOFT_THRESHOLD
 from mfsim.quant.quantizers import ActivationQuant
 
 
@@ -35,6 +38,8 @@ class QuantSoftThreshold(nn.Module):
     With `bits` the layer has an input quantizer; with `bits` 0 its input already lies on one scale,
     which is that of `threshold_quant`. `proved` says that the thresholds' word is as wide as its input.
     """
+
+    exported_as: ClassVar[tuple[str, ...]] = SOFT_THRESHOLD.onnx.op_types
 
     def __init__(
         self, layer: SoftThreshold, threshold_bits: int, proved: bool, bits: int = 0, signed: bool = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfsim.ops.op import Inference, Op, result, rows, size
+from mfsim.ops.traits import Trait
 
 
 def infer(tensors, attributes):
@@ -29,6 +30,7 @@ OP = Op(
     summary="max(x, 0)",
     attributes=(),
     inputs=("x",),
+    traits=frozenset({Trait.FUSES_EPILOGUE, Trait.KEEPS_GRID, Trait.RECTIFIES}),
     primitives=frozenset({"cmp", "select"}),
     infer=infer,
     reference=reference,

@@ -13,6 +13,7 @@ import numpy as np
 from mfsim.errors import FormatError, ShapeError
 from mfsim.ir.formats import Format, Range
 from mfsim.ops.op import Attribute, Inference, Op, result, rows, size
+from mfsim.ops.traits import Input, Role, Signature, Trait, X
 
 
 def _shrunk(code: int, threshold: int) -> int:
@@ -84,6 +85,9 @@ OP = Op(
     summary="sign(x) * max(|x| - t, 0)",
     attributes=(Attribute("axis", "int", "channel axis of the thresholds, or -1", -1),),
     inputs=("x", "t"),
+    traits=frozenset({Trait.FUSES_EPILOGUE}),
+    roles={"t": Role.THRESHOLD},
+    signature=Signature("SoftThreshold", (X, Input("T", Role.THRESHOLD, "threshold"))),
     primitives=frozenset({"abs", "addsub", "cmp", "select", "neg"}),
     infer=infer,
     reference=reference,

@@ -29,6 +29,7 @@ from mfsim.ops.fourier.dct_tables import bounds, multipliers, result_places
 from mfsim.ops.fourier.definition import PRODUCTS, length_and_bits, multiplied
 from mfsim.ops.op import Attribute, Inference, Op, result, rows
 from mfsim.ops.row_functions import FRACTION, by_rows, check_fraction, row_count
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 MOST_GUARD = 30
 
@@ -144,6 +145,19 @@ OP = Op(
         Attribute("shift", "int", "h: places between a sum and its result", derived=True),
     ),
     inputs=("x", "multipliers"),
+    roles={"multipliers": Role.FACTOR},
+    signature=Signature(
+        "DCT",
+        (
+            X,
+            X_SCALE,
+            Input("places", Role.CONSTANT),
+            Input("weights", Role.FACTOR),
+            Input("factors", Role.FACTOR),
+            Y_SCALE,
+        ),
+        ("products",),
+    ),
     primitives=frozenset({"addsub", "shift", "mul"}),
     infer=infer,
     reference=reference,

@@ -57,12 +57,12 @@ def multipliers(n: int, multiplier_bits: int) -> tuple[int, ...]:
     >>> multipliers(4, 4)
     (16, 12, 30, 9, 21, 16, 11, 11)
     """
-    check_bits(multiplier_bits)
+    _check_bits(multiplier_bits)
     with mpmath.workdps(DIGITS):
         return tuple(int(mpmath.nint(value * 2**multiplier_bits)) for value in _reals(n))
 
 
-def check_bits(multiplier_bits: int) -> None:
+def _check_bits(multiplier_bits: int) -> None:
     """Raise `FormatError` unless T is possible."""
     if not 1 <= multiplier_bits <= MOST_MULTIPLIER_BITS:
         raise FormatError(f"`multiplier_bits` must be in 1..{MOST_MULTIPLIER_BITS}, not {multiplier_bits}")

@@ -33,6 +33,7 @@ from mfsim.ops.fourier.dft_magnitude import TRANSFORM_HELD, spectrum
 from mfsim.ops.fourier.dft_tables import STRETCH, bin_error, cosines, estimate_places
 from mfsim.ops.op import Attribute, Inference, Op, result, rows
 from mfsim.ops.row_functions import FRACTION, by_rows, check_fraction, row_count
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 MOST_GUARD = 30
 
@@ -141,6 +142,20 @@ OP = Op(
         Attribute("shift", "int", "h: places between an estimate and its result", derived=True),
     ),
     inputs=("x", "cosines"),
+    roles={"cosines": Role.FACTOR},
+    signature=Signature(
+        "DFTAlphaBeta",
+        (
+            X,
+            X_SCALE,
+            Input("places", Role.CONSTANT),
+            Input("weights", Role.FACTOR),
+            Input("bins", Role.CONSTANT),
+            Input("factors", Role.FACTOR),
+            Y_SCALE,
+        ),
+        ("products",),
+    ),
     primitives=frozenset({"addsub", "shift", "mul", "abs", "cmp", "select"}),
     infer=infer,
     reference=reference,

@@ -31,6 +31,7 @@ from mfsim.ops.fourier.definition import length_and_bits
 from mfsim.ops.fourier.dft_tables import RADICAND_BITS, bin_error, cosines, end_factor, power_places
 from mfsim.ops.op import Attribute, Inference, Op, result, rows
 from mfsim.ops.row_functions import FRACTION, by_rows, check_fraction, row_count
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
 def _size(x, table) -> tuple[int, int]:
@@ -185,6 +186,19 @@ OP = Op(
         Attribute("ends", "int", "h: places between a real bin and its result", derived=True),
     ),
     inputs=("x", "cosines"),
+    roles={"cosines": Role.FACTOR},
+    signature=Signature(
+        "DFTMagnitude",
+        (
+            X,
+            X_SCALE,
+            Input("places", Role.CONSTANT),
+            Input("weights", Role.FACTOR),
+            Input("bins", Role.CONSTANT),
+            Input("factors", Role.FACTOR),
+            Y_SCALE,
+        ),
+    ),
     primitives=frozenset({"addsub", "shift", "mul", "abs", "sqrt"}),
     infer=infer,
     reference=reference,

@@ -39,6 +39,7 @@ from mfsim.ops.fourier.dft_tables import cosines
 from mfsim.ops.fourier.filterbank_tables import MOST_GUARD, bounds, check_grid, result_places
 from mfsim.ops.op import Attribute, Inference, Op, result, rows
 from mfsim.ops.row_functions import FRACTION, check_fraction
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, Trait, X
 
 MOST_GAIN_PLACES = 30
 
@@ -258,6 +259,22 @@ OP = Op(
         Attribute("shift", "int", "h: places between a code behind the transforms and its result", derived=True),
     ),
     inputs=("x", "cosines", "gains"),
+    traits=frozenset({Trait.OUTPUTS_FIRST}),
+    roles={"cosines": Role.FACTOR, "gains": Role.WEIGHT},
+    signature=Signature(
+        "Filterbank",
+        (
+            X,
+            X_SCALE,
+            Input("gains", Role.WEIGHT, "weight"),
+            Input("gain_scale", Role.SCALE),
+            Input("places", Role.CONSTANT),
+            Input("weights", Role.FACTOR),
+            Input("factors", Role.FACTOR),
+            Y_SCALE,
+        ),
+        ("passing", "products"),
+    ),
     primitives=frozenset({"addsub", "shift", "mul", "neg"}),
     infer=infer,
     reference=reference,

@@ -13,7 +13,7 @@ from mfsim.kernels.shift_add import digits_of, product
 
 
 @kernel
-def scaled(value, places):
+def _scaled(value, places):
     """Return value * 2**places, floored."""
     if places > 0:
         return shift_left(value, places)
@@ -21,36 +21,36 @@ def scaled(value, places):
 
 
 @kernel
-def rounded(value, places):
+def _rounded(value, places):
     """Return value * 2**places, halves up."""
-    return scaled(addsub(value, 1 << (-places - 1), 1) if places < 0 else value, places)
+    return _scaled(addsub(value, 1 << (-places - 1), 1) if places < 0 else value, places)
 
 
 # Products with the cosines of a fixed-point Fourier transform, as multiplications or as shifted copies.
 
 
 @kernel
-def times(code, table, k, digits):
+def _times(code, table, k, digits):
     """Return a code times constant k; `digits` is empty where products are multiplications."""
     places, signs, counts = digits
     return product(code, places[k], signs[k], counts[k]) if counts.size else mul(code, table[k])
 
 
 @kernel
-def twiddled(real, imaginary, table, k, level, digits, bits):
+def _twiddled(real, imaginary, table, k, level, digits, bits):
     """Return a code times the k-th of n points of the unit circle, 0 < k < n/4, both parts rounded.
 
     `table` holds the cosines for 0 .. n/4, which are sines in reverse. At 45 degrees (`level`) both are one, and taken
     out.
     """
     if level:
-        across = times(addsub(real, imaginary, -1), table, k, digits)
-        along = times(addsub(real, imaginary, 1), table, k, digits)
+        across = _times(addsub(real, imaginary, -1), table, k, digits)
+        along = _times(addsub(real, imaginary, 1), table, k, digits)
     else:
         sine = table.size - 1 - k
-        across = addsub(times(real, table, k, digits), times(imaginary, table, sine, digits), -1)
-        along = addsub(times(real, table, sine, digits), times(imaginary, table, k, digits), 1)
-    return rounded(across, -bits), rounded(along, -bits)
+        across = addsub(_times(real, table, k, digits), _times(imaginary, table, sine, digits), -1)
+        along = addsub(_times(real, table, sine, digits), _times(imaginary, table, k, digits), 1)
+    return _rounded(across, -bits), _rounded(along, -bits)
 
 
 # dct: Lee's cosine transform of rows in fixed point. Definition: mfsim/ops/fourier/dct.py.
@@ -63,8 +63,8 @@ def _multiplied(code, table, k, digits, bits):
         return code
     places, signs, counts = digits
     if counts.size:
-        return rounded(product(code, places[k], signs[k], counts[k]), -bits)
-    return rounded(mul(code, table[k]), -bits)
+        return _rounded(product(code, places[k], signs[k], counts[k]), -bits)
+    return _rounded(mul(code, table[k]), -bits)
 
 
 @kernel
@@ -91,7 +91,7 @@ def _join(m, v, w):
 
 
 @kernel
-def plain_dct(x, table, digits, bits, guard, shift, odd, v, w, y):
+def _plain_dct(x, table, digits, bits, guard, shift, odd, v, w, y):
     """Take x and y [rows, n]; v and w hold one row each."""
     n = v.size
     for r in range(x.shape[0]):
@@ -110,13 +110,13 @@ def plain_dct(x, table, digits, bits, guard, shift, odd, v, w, y):
             v[:] = w
             m *= 2
         for i in range(n):
-            y[r, i] = rounded(v[i], shift)
+            y[r, i] = _rounded(v[i], shift)
 
 
 def run_dct(inputs, attributes, outputs):
     x, table = inputs[0], np.array(inputs[1])
     digits = digits_of(table if attributes["products"] == "shift" else table[:0])
-    plain_dct(
+    _plain_dct(
         as_rows(x),
         table,
         digits,
@@ -159,14 +159,14 @@ def transform(cosines, digits, twiddle_bits, v):
             for k in range(1, m // 4):
                 real, imaginary = v[base + k], v[odd - k]
                 other = v[base + m - k]
-                across, along = twiddled(v[odd + k], other, cosines, k * step, 8 * k == m, digits, twiddle_bits)
+                across, along = _twiddled(v[odd + k], other, cosines, k * step, 8 * k == m, digits, twiddle_bits)
                 v[base + k], v[odd - k] = addsub(real, across, 1), addsub(real, across, -1)
                 v[base + m - k], v[odd + k] = addsub(imaginary, along, 1), addsub(along, imaginary, -1)
         m *= 2
 
 
 @kernel
-def plain_dft_magnitude(x, cosines, digits, twiddle_bits, guard, power, factor, ends, v, y):
+def _plain_dft_magnitude(x, cosines, digits, twiddle_bits, guard, power, factor, ends, v, y):
     """Take x and y [rows, n]; `v` holds one row."""
     n = v.size
     for r in range(x.shape[0]):
@@ -174,17 +174,17 @@ def plain_dft_magnitude(x, cosines, digits, twiddle_bits, guard, power, factor, 
         transform(cosines, digits, twiddle_bits, v)
         for k in (0, n // 2):
             size = absolute(v[k])
-            y[r, k] = rounded(mul(size, factor) if factor > 0 else size, ends)
+            y[r, k] = _rounded(mul(size, factor) if factor > 0 else size, ends)
         for k in range(1, n // 2):
             square = addsub(mul(v[k], v[k]), mul(v[n - k], v[n - k]), 1)
-            y[r, k] = rounded(root(scaled(square, power)), -1)
+            y[r, k] = _rounded(root(_scaled(square, power)), -1)
             y[r, n - k] = y[r, k]
 
 
 def run_dft_magnitude(inputs, attributes, outputs):
     x, cosines = inputs[0], np.array(inputs[1])
     n = x.shape[-1]
-    plain_dft_magnitude(
+    _plain_dft_magnitude(
         as_rows(x),
         cosines,
         digits_of(cosines[:0]),
@@ -214,7 +214,7 @@ def _estimate(real, imaginary):
 
 
 @kernel
-def plain_dft_alpha_beta(x, cosines, digits, twiddle_bits, guard, shift, odd, v, y):
+def _plain_dft_alpha_beta(x, cosines, digits, twiddle_bits, guard, shift, odd, v, y):
     """Take x and y [rows, n]; `v` holds one row."""
     n = v.size
     eighth = n // 8
@@ -223,16 +223,16 @@ def plain_dft_alpha_beta(x, cosines, digits, twiddle_bits, guard, shift, odd, v,
         transform(cosines, digits, twiddle_bits, v)
         for k in (0, n // 2):
             size = absolute(v[k])
-            y[r, k] = rounded(times(size, cosines, eighth, digits) if odd else size, shift + 3)
+            y[r, k] = _rounded(_times(size, cosines, eighth, digits) if odd else size, shift + 3)
         for k in range(1, n // 2):
             estimate = _estimate(v[k], v[n - k])
-            y[r, k] = rounded(times(estimate, cosines, eighth, digits) if odd else estimate, shift)
+            y[r, k] = _rounded(_times(estimate, cosines, eighth, digits) if odd else estimate, shift)
             y[r, n - k] = y[r, k]
 
 
 def run_dft_alpha_beta(inputs, attributes, outputs):
     x, cosines = inputs[0], np.array(inputs[1])
-    plain_dft_alpha_beta(
+    _plain_dft_alpha_beta(
         as_rows(x),
         cosines,
         digits_of(cosines if attributes["products"] == "shift" else cosines[:0]),
@@ -273,7 +273,7 @@ def _line(re, im, start, step, table, digits, bits):
                 real, imaginary = re[b], im[b]
                 if rest > 0:
                     at = rest * (n // m)
-                    real, imaginary = twiddled(real, imaginary, table, at, 8 * rest == m, digits, bits)
+                    real, imaginary = _twiddled(real, imaginary, table, at, 8 * rest == m, digits, bits)
                 low, high = re[a], im[a]
                 if quarter:  # times j: the parts change places, and one is subtracted
                     re[a], re[b] = addsub(low, imaginary, -1), addsub(low, imaginary, 1)
@@ -302,18 +302,18 @@ def _gained(v, gains, first, digits, places):
         if counts.size and counts[first + k] == 0:
             v[k] = 0
         else:
-            v[k] = rounded(times(v[k], gains, first + k, digits), -places)
+            v[k] = _rounded(_times(v[k], gains, first + k, digits), -places)
 
 
 @kernel
 def _pass(x, places, y):
     """Fill y with the codes of tokens that are not transformed, on the grid of the result."""
     for t in range(x.size):
-        y[t] = rounded(x[t], places)
+        y[t] = _rounded(x[t], places)
 
 
 @kernel
-def plain_filterbank(x, table, digits, bits, gains, gain_digits, places, guard, shift, passed, re, im, y):
+def _plain_filterbank(x, table, digits, bits, gains, gain_digits, places, guard, shift, passed, re, im, y):
     """Take x and y [images, tokens, features], one image for each head; `gains` are those of all heads, flat."""
     size = re.size
     passing = x.shape[1] - size
@@ -333,9 +333,9 @@ def plain_filterbank(x, table, digits, bits, gains, gain_digits, places, guard, 
             _gained(im, gains, first, gain_digits, places)
             _transform(im, re, table, digits, bits)
             for k in range(size):
-                y[s, passing + k, f] = rounded(re[k], shift)
+                y[s, passing + k, f] = _rounded(re[k], shift)
                 if both:
-                    y[s, passing + k, f + 1] = rounded(im[k], shift)
+                    y[s, passing + k, f + 1] = _rounded(im[k], shift)
 
 
 def run_filterbank(inputs, attributes, outputs):
@@ -343,7 +343,7 @@ def run_filterbank(inputs, attributes, outputs):
     grid = gains.shape[1]
     by_shifts = attributes["products"] == "shift"
     shape = (-1, *x.shape[2:])
-    plain_filterbank(
+    _plain_filterbank(
         x.reshape(shape),
         cosines,
         digits_of(cosines if by_shifts else cosines[:0]),

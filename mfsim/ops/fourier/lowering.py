@@ -24,7 +24,7 @@ from mfsim.ops.fourier.dft_tables import cosines
 # DCT: stages and factors are derived integers; the program has multipliers and guard bits.
 
 
-def dct(lowering: Lowering, node: FileNode) -> None:
+def _dct(lowering: Lowering, node: FileNode) -> None:
     """Emit dct, after the stages were found to be those of its multipliers."""
     x = scaled_input(lowering, node)
     n, given = int(x.shape[-1]), stated_table(lowering, node, 4, "the factors")
@@ -47,7 +47,7 @@ def dct(lowering: Lowering, node: FileNode) -> None:
     lowering.emit(node, "dct", [x.name, multipliers], attributes)
 
 
-DCT_RULES = {("org.mfsim", "DCT"): dct}
+DCT_RULES = {("org.mfsim", "DCT"): _dct}
 
 
 # DFTMagnitude, DFTAlphaBeta: stages, bins and factors are derived integers; the program has cosines and guard bits.
@@ -77,23 +77,23 @@ def _transform(lowering: Lowering, node: FileNode, op: str, factors_of: Callable
     lowering.emit(node, op, [x.name, cosines], {"fraction": fraction, "guard": guard, **products})
 
 
-def dft_magnitude(lowering: Lowering, node: FileNode) -> None:
+def _dft_magnitude(lowering: Lowering, node: FileNode) -> None:
     """Emit dft_magnitude."""
     _transform(lowering, node, "dft_magnitude", dft_tables.factors)
 
 
-def dft_alpha_beta(lowering: Lowering, node: FileNode) -> None:
+def _dft_alpha_beta(lowering: Lowering, node: FileNode) -> None:
     """Emit dft_alpha_beta."""
     _transform(lowering, node, "dft_alpha_beta", dft_tables.estimate_factors)
 
 
-DFT_MAGNITUDE_RULES = {("org.mfsim", "DFTMagnitude"): dft_magnitude, ("org.mfsim", "DFTAlphaBeta"): dft_alpha_beta}
+DFT_MAGNITUDE_RULES = {("org.mfsim", "DFTMagnitude"): _dft_magnitude, ("org.mfsim", "DFTAlphaBeta"): _dft_alpha_beta}
 
 
 # Filterbank: gains quantized on a stated grid, derived stages and factors; the program has cosines and guard bits.
 
 
-def filterbank(lowering: Lowering, node: FileNode) -> None:
+def _filterbank(lowering: Lowering, node: FileNode) -> None:
     """Emit filterbank, after the stages were found to be those of its cosines."""
     x = scaled_input(lowering, node)
     gains = channel_codes(lowering, node, 2, "the gains", stated_scale(lowering, node, 3, "the scale of the gains"))
@@ -123,6 +123,6 @@ def filterbank(lowering: Lowering, node: FileNode) -> None:
     lowering.emit(node, "filterbank", [x.name, table, gains], attributes)
 
 
-FILTERBANK_RULES = {("org.mfsim", "Filterbank"): filterbank}
+FILTERBANK_RULES = {("org.mfsim", "Filterbank"): _filterbank}
 
 RULES = DCT_RULES | DFT_MAGNITUDE_RULES | FILTERBANK_RULES

@@ -35,7 +35,7 @@ BEFORE = """
 """
 
 
-def through_stages(start: str, end: str, mark: str = "") -> str:
+def _through_stages(start: str, end: str, mark: str = "") -> str:
     """Return the text from codes `start` to `end`, the codes behind the last stage.
 
     `mark` ends the names within, where one body goes through the stages twice. What `BEFORE` makes must be there.
@@ -64,7 +64,7 @@ def through_stages(start: str, end: str, mark: str = "") -> str:
 """
 
 
-def floored(start: str, end: str, divisor: str, half: str) -> str:
+def _floored(start: str, end: str, divisor: str, half: str) -> str:
     """Return the text from `start` to `end` = (start + half) / divisor, floored, divisor > 0; names begin with `end`."""
     return f"""
   {end}_raised = Add({start}, {half})
@@ -74,11 +74,11 @@ def floored(start: str, end: str, divisor: str, half: str) -> str:
 """
 
 
-STAGES = BEFORE + "  fine = Mul(x, one_g)\n" + through_stages("fine", "v")
+STAGES = BEFORE + "  fine = Mul(x, one_g)\n" + _through_stages("fine", "v")
 """From x to v, the codes behind the last stage; `two` must be there."""
 
 
-def stage_arrays(places: Sequence[object], weights: Sequence[object]) -> Arrays:
+def _stage_arrays(places: Sequence[object], weights: Sequence[object]) -> Arrays:
     """Return the derived inputs for places [stages, 3, n] and weights [stages, 4, n]."""
     by_row = (np.array(stated, dtype=np.int64).transpose(1, 0, 2) for stated in (places, weights))
     return {
@@ -101,15 +101,15 @@ DCT_TEXT = (
   result = Mul(v, up)
   half = Div(down, two)
 """
-    + floored("result", "y", "down", "half")
+    + _floored("result", "y", "down", "half")
 )
 
 
-def dct_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _dct_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     x, table = inputs
     attributes, bits = attributes_of(node), -table.scale.exponents[0]
     numbers = dct_factors(x.shape[-1], attributes["guard"], attributes["fraction"], x.scale.exponent, bits)
-    return {**stage_arrays(*dct_stages(x.shape[-1], bits)), **dict(zip(DCT_FACTORS, numbers, strict=True))}
+    return {**_stage_arrays(*dct_stages(x.shape[-1], bits)), **dict(zip(DCT_FACTORS, numbers, strict=True))}
 
 
 def _dct_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
@@ -117,9 +117,8 @@ def _dct_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
 
 
 DCT_INTEGER = IntegerBody(
-    text=DCT_TEXT, extra={**STAGE_INPUTS, **dict.fromkeys(DCT_FACTORS, CODE)}, derived=dct_inputs, needs_bits=_dct_bits
+    text=DCT_TEXT, extra={**STAGE_INPUTS, **dict.fromkeys(DCT_FACTORS, CODE)}, derived=_dct_inputs, needs_bits=_dct_bits
 )
-
 
 # dft_magnitude: a Loop over the stages of the transform, which gather and add, then integer roots bit by bit.
 
@@ -161,13 +160,13 @@ DFT_MAGNITUDE_TEXT = (
 )
 
 
-def dft_magnitude_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _dft_magnitude_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     x, table = inputs
     attributes, bits = attributes_of(node), -table.scale.exponents[0]
     n = x.shape[-1]
     numbers = dft_factors(n, attributes["guard"], attributes["fraction"], x.scale.exponent, bits)
     return {
-        **stage_arrays(*dft_stages(n, bits)),
+        **_stage_arrays(*dft_stages(n, bits)),
         **dict(zip(("re_place", "im_place", "ends"), np.array(bins(n)), strict=True)),
         **dict(zip(DFT_MAGNITUDE_FACTORS, numbers, strict=True)),
     }
@@ -185,10 +184,9 @@ DFT_MAGNITUDE_INTEGER = IntegerBody(
         "ends": CODE,
         **dict.fromkeys(DFT_MAGNITUDE_FACTORS, CODE),
     },
-    derived=dft_magnitude_inputs,
+    derived=_dft_magnitude_inputs,
     needs_bits=_int64,
 )
-
 
 # dft_alpha_beta: a Loop over the stages of the transform, then a maximum of two sums for each bin.
 
@@ -232,12 +230,12 @@ DFT_ALPHA_BETA_TEXT = (
 )
 
 
-def dft_alpha_beta_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _dft_alpha_beta_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     x, table = inputs
     attributes, bits, n = attributes_of(node), -table.scale.exponents[0], x.shape[-1]
     numbers = estimate_factors(n, attributes["guard"], attributes["fraction"], x.scale.exponent, bits)
     return {
-        **stage_arrays(*dft_stages(n, bits)),
+        **_stage_arrays(*dft_stages(n, bits)),
         **dict(zip(("re_place", "im_place", "ends"), np.array(bins(n)), strict=True)),
         **dict(zip(DFT_ALPHA_BETA_FACTORS, numbers, strict=True)),
     }
@@ -255,10 +253,9 @@ DFT_ALPHA_BETA_INTEGER = IntegerBody(
         "ends": CODE,
         **dict.fromkeys(DFT_ALPHA_BETA_FACTORS, CODE),
     },
-    derived=dft_alpha_beta_inputs,
+    derived=_dft_alpha_beta_inputs,
     needs_bits=_dft_alpha_beta_bits,
 )
-
 
 # filterbank: two Loops over the stages of a Fourier transform, gains between them, a rounding to the grid of the result.
 
@@ -285,22 +282,22 @@ FILTERBANK_TEXT = (
   rows = Concat<axis: int = -1>(even_rows, odd_rows)
   fine = Mul(rows, one_g)"""
     + BEFORE
-    + through_stages("fine", "spectrum", "_there")
+    + _through_stages("fine", "spectrum", "_there")
     + """
   head_shape = Constant<value_ints: ints = [0, 1, -1]>()
   of_head = Reshape(gains, head_shape)
   of_both = Concat<axis: int = -1>(of_head, of_head)
   weighted = Mul(spectrum, of_both)
   half_b = Div(one_b, two)"""
-    + floored("weighted", "gained", "one_b", "half_b")
+    + _floored("weighted", "gained", "one_b", "half_b")
     + """
   re, im = Split<axis: int = -1, num_outputs: int = 2>(gained)
   exchanged = Concat<axis: int = -1>(im, re)"""
-    + through_stages("exchanged", "filtered", "_back")
+    + _through_stages("exchanged", "filtered", "_back")
     + """
   scaled_up = Mul(filtered, up)
   half = Div(down, two)"""
-    + floored("scaled_up", "results", "down", "half")
+    + _floored("scaled_up", "results", "down", "half")
     + """
   y_im, y_re = Split<axis: int = -1, num_outputs: int = 2>(results)
   y_evens = Transpose<perm: ints = [0, 1, 3, 2]>(y_re)
@@ -309,20 +306,20 @@ FILTERBANK_TEXT = (
   image = Gather<axis: int = -1>(y_apart, order)
   passed_up = Mul(passed, pass_up)
   pass_half = Div(pass_down, two)"""
-    + floored("passed_up", "moved", "pass_down", "pass_half")
+    + _floored("passed_up", "moved", "pass_down", "pass_half")
     + """
   y = Concat<axis: int = 2>(moved, image)
 """
 )
 
 
-def filterbank_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _filterbank_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     x, table, gains = inputs
     attributes, bits, grid = attributes_of(node), -table.scale.exponents[0], gains.shape[1]
     features, width = x.shape[3], x.shape[3] + x.shape[3] % 2
     numbers = filterbank_factors(grid, attributes["guard"], attributes["fraction"], x.scale.exponent, bits)
     return {
-        **stage_arrays(*filterbank_stages(grid, bits)),
+        **_stage_arrays(*filterbank_stages(grid, bits)),
         **dict(zip(FILTERBANK_FACTORS, numbers, strict=True)),
         "one_b": 1 << attributes["gain_places"],
         "front": [attributes["passing"]],
@@ -345,7 +342,7 @@ FILTERBANK_INTEGER = IntegerBody(
         **dict.fromkeys(SHAPES, SHAPE),
         "order": INDEX,
     },
-    derived=filterbank_inputs,
+    derived=_filterbank_inputs,
     needs_bits=_filterbank_bits,
 )
 

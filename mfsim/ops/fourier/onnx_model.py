@@ -16,21 +16,21 @@ CODES = """
 """The codes q of X."""
 
 
-def taken(source: str, row: str, place: int) -> str:
+def _taken(source: str, row: str, place: int) -> str:
     """Return the text that makes `row` the given row of `source`."""
     return f"{row}_at = Constant <value_int = {place}> ()\n    {row} = Gather <axis = 0> ({source}, {row}_at)\n    "
 
 
-def through_stages(start: str, end: str, mark: str = "") -> str:
+def _through_stages(start: str, end: str, mark: str = "") -> str:
     """Return the text from codes `start` to `end`, the codes behind the last stage.
 
     `mark` ends the names within, where one body goes through the stages twice. What `BEFORE` makes must be there.
     """
     at = "".join(
-        taken(f"from{mark}", f"{name}{mark}", k) for k, name in enumerate(("kept_place", "real_place", "other_place"))
+        _taken(f"from{mark}", f"{name}{mark}", k) for k, name in enumerate(("kept_place", "real_place", "other_place"))
     )
     by = "".join(
-        taken(f"by{mark}", f"{name}{mark}", k) for k, name in enumerate(("keep", "turn", "of_real", "of_other"))
+        _taken(f"by{mark}", f"{name}{mark}", k) for k, name in enumerate(("keep", "turn", "of_real", "of_other"))
     )
     return f"""
     {end} = Loop (count, go, {start}) <
@@ -58,7 +58,7 @@ def through_stages(start: str, end: str, mark: str = "") -> str:
 """
 
 
-def floored(start: str, end: str, divisor: str, half: str) -> str:
+def _floored(start: str, end: str, divisor: str, half: str) -> str:
     """Return the text from `start` to `end` = (start + half) / divisor, floored, divisor > 0; names begin with `end`."""
     return f"""
     {end}_raised = Add ({start}, {half})
@@ -75,9 +75,8 @@ BEFORE = """
     go = Cast <to = 9> (one)
 """
 
-STAGES = BEFORE + "\n    fine = Mul (q, one_g)\n" + through_stages("fine", "v")
+STAGES = BEFORE + "\n    fine = Mul (q, one_g)\n" + _through_stages("fine", "v")
 """From q to v, the codes behind the last stage; `one`, `two`, `one_t` and `one_g` must be there."""
-
 
 # DCT: Lee's cosine transform in int64, then a rounding to the result's grid. Definition: mfsim/ops/fourier/dct.py.
 #
@@ -92,16 +91,15 @@ DCT <products> (X, x_scale, places, weights, factors, y_scale) => (Y) {{
 {CODES}
     one = Constant <value_int = 1> ()
     two = Constant <value_int = 2> ()
-    {"".join(taken("factors", name, k) for k, name in enumerate(DCT_FACTORS))}
+    {"".join(_taken("factors", name, k) for k, name in enumerate(DCT_FACTORS))}
 {STAGES}
     result = Mul (v, up)
     half = Div (down, two)
-{floored("result", "code", "down", "half")}
+{_floored("result", "code", "down", "half")}
     value = CastLike (code, X)
     Y = Mul (value, y_scale)
 }}
 """
-
 
 # DFTMagnitude: a fixed-point Fourier transform in int64, then integer roots. Definition: mfsim/ops/fourier/dft_magnitude.py.
 #
@@ -116,9 +114,9 @@ DFTMagnitude (X, x_scale, places, weights, bins, factors, y_scale) => (Y) {{
 {CODES}
     one = Constant <value_int = 1> ()
     two = Constant <value_int = 2> ()
-    {"".join(taken("factors", name, k) for k, name in enumerate(DFT_MAGNITUDE_FACTORS))}
+    {"".join(_taken("factors", name, k) for k, name in enumerate(DFT_MAGNITUDE_FACTORS))}
 {STAGES}
-    {"".join(taken("bins", name, k) for k, name in enumerate(("re_place", "im_place", "ends")))}
+    {"".join(_taken("bins", name, k) for k, name in enumerate(("re_place", "im_place", "ends")))}
     re = Gather <axis = -1> (v, re_place)
     im = Gather <axis = -1> (v, im_place)
     re2 = Mul (re, re)
@@ -144,7 +142,6 @@ DFTMagnitude (X, x_scale, places, weights, bins, factors, y_scale) => (Y) {{
 }}
 """
 
-
 # DFTAlphaBeta: a fixed-point Fourier transform in int64, then estimates of magnitudes. Definition: mfsim/ops/fourier/dft_alpha_beta.py.
 #
 # `places`, `weights` (one entry for each stage), `bins` and `factors` are int64, as `mfsim/ops/fourier/dft_tables.py` makes them; X
@@ -161,9 +158,9 @@ DFTAlphaBeta <products> (X, x_scale, places, weights, bins, factors, y_scale) =>
     four = Constant <value_int = 4> ()
     seven = Constant <value_int = 7> ()
     eight = Constant <value_int = 8> ()
-    {"".join(taken("factors", name, k) for k, name in enumerate(DFT_ALPHA_BETA_FACTORS))}
+    {"".join(_taken("factors", name, k) for k, name in enumerate(DFT_ALPHA_BETA_FACTORS))}
 {STAGES}
-    {"".join(taken("bins", name, k) for k, name in enumerate(("re_place", "im_place", "ends")))}
+    {"".join(_taken("bins", name, k) for k, name in enumerate(("re_place", "im_place", "ends")))}
     re = Gather <axis = -1> (v, re_place)
     im = Gather <axis = -1> (v, im_place)
     re_size = Abs (re)
@@ -188,7 +185,6 @@ DFTAlphaBeta <products> (X, x_scale, places, weights, bins, factors, y_scale) =>
 }}
 """
 
-
 # Filterbank: Fourier transforms of each head's image of patches in int64, gains between. Definition: mfsim/ops/fourier/filterbank.py.
 #
 # `places` and `weights` (one entry for each stage) and `factors` are int64, as `mfsim/ops/fourier/filterbank_tables.py` makes them; X
@@ -204,7 +200,7 @@ Filterbank <passing, products> (X, x_scale, gains, gain_scale, places, weights, 
 {CODES}
     one = Constant <value_int = 1> ()
     two = Constant <value_int = 2> ()
-    {"".join(taken("factors", name, k) for k, name in enumerate(FILTERBANK_FACTORS))}
+    {"".join(_taken("factors", name, k) for k, name in enumerate(FILTERBANK_FACTORS))}
     zeros = Constant <value_ints = [0]> ()
     tokens_axis = Constant <value_ints = [2]> ()
     features_axis = Constant <value_ints = [3]> ()
@@ -228,7 +224,7 @@ Filterbank <passing, products> (X, x_scale, gains, gain_scale, places, weights, 
     rows = Concat <axis = -1> (even_rows, odd_rows)
     fine = Mul (rows, one_g)
 {BEFORE}
-{through_stages("fine", "spectrum", "_there")}
+{_through_stages("fine", "spectrum", "_there")}
     gain_scaled = Div (gains, gain_scale)
     gain_nearest = Round (gain_scaled)
     g = Cast <to = 7> (gain_nearest)
@@ -239,13 +235,13 @@ Filterbank <passing, products> (X, x_scale, gains, gain_scale, places, weights, 
     gain_one = Reciprocal (gain_scale)
     one_b = Cast <to = 7> (gain_one)
     half_b = Div (one_b, two)
-{floored("weighted", "gained", "one_b", "half_b")}
+{_floored("weighted", "gained", "one_b", "half_b")}
     re, im = Split <axis = -1, num_outputs = 2> (gained)
     exchanged = Concat <axis = -1> (im, re)
-{through_stages("exchanged", "filtered", "_back")}
+{_through_stages("exchanged", "filtered", "_back")}
     scaled_up = Mul (filtered, up)
     half = Div (down, two)
-{floored("scaled_up", "results", "down", "half")}
+{_floored("scaled_up", "results", "down", "half")}
     y_im, y_re = Split <axis = -1, num_outputs = 2> (results)
     y_evens = Transpose <perm = [0, 1, 3, 2]> (y_re)
     y_odds = Transpose <perm = [0, 1, 3, 2]> (y_im)
@@ -261,7 +257,7 @@ Filterbank <passing, products> (X, x_scale, gains, gain_scale, places, weights, 
     image = Gather <axis = -1> (y_apart, feature_at)
     passed_up = Mul (passed, pass_up)
     pass_half = Div (pass_down, two)
-{floored("passed_up", "moved", "pass_down", "pass_half")}
+{_floored("passed_up", "moved", "pass_down", "pass_half")}
     code = Concat <axis = 2> (moved, image)
     value = CastLike (code, X)
     Y = Mul (value, y_scale)

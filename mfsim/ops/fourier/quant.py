@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import torch
 from torch import nn
@@ -9,6 +11,10 @@ from torch import nn
 from mfsim.nn.filterbank import Filterbank
 from mfsim.nn.fourier import DCT, DFTMagnitude, dct_matrix, estimates, magnitudes
 from mfsim.ops.fourier import dct_tables, dft_tables, filterbank_tables
+from mfsim.ops.fourier.dct import OP as DCT_OP
+from mfsim.ops.fourier.dft_alpha_beta import OP as DFT_ALPHA_BETA
+from mfsim.ops.fourier.dft_magnitude import OP as DFT_MAGNITUDE
+from mfsim.ops.fourier.filterbank import OP as FILTERBANK
 from mfsim.ops.fourier.torch import dct, dft_alpha_beta, dft_magnitude, filterbank
 from mfsim.quant.nonlinear_base import QuantNonlinear
 from mfsim.quant.quantizers import QuantWeightMixin, WeightWord, plain, stored_scale
@@ -24,6 +30,8 @@ class QuantFastDCT(QuantNonlinear):
     ----------
     places, weights, factors : int64 buffers, derived; see `mfsim.ops.fourier.torch`
     """
+
+    exported_as: ClassVar[tuple[str, ...]] = DCT_OP.onnx.op_types
 
     places: torch.Tensor
     weights: torch.Tensor
@@ -67,6 +75,8 @@ class QuantDFTMagnitude(QuantNonlinear):
     ----------
     places, weights, bins, factors : int64 buffers, derived; see `mfsim.ops.fourier.torch`
     """
+
+    exported_as: ClassVar[tuple[str, ...]] = (*DFT_ALPHA_BETA.onnx.op_types, *DFT_MAGNITUDE.onnx.op_types)
 
     places: torch.Tensor
     weights: torch.Tensor
@@ -121,6 +131,8 @@ class QuantFilterbankFFT(QuantWeightMixin, QuantNonlinear):
         The even gains of each head.
     places, weights, factors : int64 buffers, derived; see `mfsim.ops.fourier.torch`
     """
+
+    exported_as: ClassVar[tuple[str, ...]] = FILTERBANK.onnx.op_types
 
     weight_quant: nn.Module
     places: torch.Tensor

@@ -10,15 +10,15 @@ from mfsim.ops.torch_node import emitted, exporting
 # The stages of a fixed-point transform in int64. Definitions: mfsim/ops/fourier/dft_tables.py, mfsim/ops/fourier/dct_tables.py.
 
 
-def floored(value: torch.Tensor, divisor: torch.Tensor) -> torch.Tensor:
+def _floored(value: torch.Tensor, divisor: torch.Tensor) -> torch.Tensor:
     """Return value / divisor, floored."""
     return torch.div(value, divisor, rounding_mode="floor")
 
 
-def through_stages(v: torch.Tensor, places: torch.Tensor, weights: torch.Tensor, one: torch.Tensor) -> torch.Tensor:
+def _through_stages(v: torch.Tensor, places: torch.Tensor, weights: torch.Tensor, one: torch.Tensor) -> torch.Tensor:
     """Return codes v [..., n] behind stages of `places` [stages, 3, n] and `weights` [stages, 4, n] on 1 / `one`."""
     for (a, b, c), (keep, turn, of_met, of_other) in zip(places, weights, strict=True):
-        turned = floored(v[..., b] * of_met + v[..., c] * of_other + one // 2, one)
+        turned = _floored(v[..., b] * of_met + v[..., c] * of_other + one // 2, one)
         v = v[..., a] * keep + turned * turn
     return v
 
@@ -44,8 +44,8 @@ def dct(
     if exporting():
         return emitted("DCT", (x, x_scale, places, weights, factors, y_scale), {"products": products}, x.shape)
     one_t, one_g, up, down = factors
-    v = through_stages(codes_of(x, x_scale) * one_g, places, weights, one_t)
-    return floored(v * up + down // 2, down).to(x.dtype) * y_scale
+    v = _through_stages(codes_of(x, x_scale) * one_g, places, weights, one_t)
+    return _floored(v * up + down // 2, down).to(x.dtype) * y_scale
 
 
 # Fourier magnitudes of codes: the algorithms of `mfsim/ops/fourier/dft_magnitude.py` and `dft_alpha_beta.py` in int64.
@@ -79,12 +79,12 @@ def dft_magnitude(
     if exporting():
         return emitted("DFTMagnitude", (x, x_scale, places, weights, bins, factors, y_scale), {}, x.shape)
     one_t, one_g, power_up, power_down, factor, end_up, end_down = factors
-    v = through_stages(codes_of(x, x_scale) * one_g, places, weights, one_t)
+    v = _through_stages(codes_of(x, x_scale) * one_g, places, weights, one_t)
     real, imaginary, ends = bins
     re, im = v[..., real], v[..., imaginary]
-    radicand = floored((re * re + im * im) * (1 - ends) * power_up, power_down)
+    radicand = _floored((re * re + im * im) * (1 - ends) * power_up, power_down)
     magnitude = (integer_root(radicand) + 1) // 2
-    at_ends = floored(re.abs() * factor * end_up + end_down // 2, end_down)
+    at_ends = _floored(re.abs() * factor * end_up + end_down // 2, end_down)
     return torch.where(ends != 0, at_ends, magnitude).to(x.dtype) * y_scale
 
 
@@ -108,12 +108,12 @@ def dft_alpha_beta(
         inputs = (x, x_scale, places, weights, bins, factors, y_scale)
         return emitted("DFTAlphaBeta", inputs, {"products": products}, x.shape)
     one_t, one_g, factor, up, down = factors
-    v = through_stages(codes_of(x, x_scale) * one_g, places, weights, one_t)
+    v = _through_stages(codes_of(x, x_scale) * one_g, places, weights, one_t)
     real, imaginary, ends = bins
     re, im = v[..., real].abs(), v[..., imaginary].abs() * (1 - ends)
     greater, smaller = torch.maximum(re, im), torch.minimum(re, im)
     estimate = torch.maximum(8 * greater + smaller, 7 * greater + 4 * smaller)
-    return floored(estimate * factor * up + down // 2, down).to(x.dtype) * y_scale
+    return _floored(estimate * factor * up + down // 2, down).to(x.dtype) * y_scale
 
 
 # The filterbank of codes by Fourier transforms: the algorithm of `mfsim/ops/fourier/filterbank.py` in int64, stage by stage.
@@ -153,10 +153,10 @@ def filterbank(
     size, features = q.shape[2] - passing, q.shape[3]
     columns = torch.nn.functional.pad(q[:, :, passing:], (0, features % 2)).transpose(2, 3)
     pairs = torch.cat((columns[:, :, ::2], columns[:, :, 1::2]), -1)
-    spectrum = through_stages(pairs * one_g, places, weights, one_t)
-    gained = floored(spectrum * g.flatten(1).repeat(1, 2).unsqueeze(1) + one_b // 2, one_b)
-    filtered = through_stages(gained.roll(size, -1), places, weights, one_t).roll(size, -1)
-    results = floored(filtered * up + down // 2, down)
+    spectrum = _through_stages(pairs * one_g, places, weights, one_t)
+    gained = _floored(spectrum * g.flatten(1).repeat(1, 2).unsqueeze(1) + one_b // 2, one_b)
+    filtered = _through_stages(gained.roll(size, -1), places, weights, one_t).roll(size, -1)
+    results = _floored(filtered * up + down // 2, down)
     image = torch.stack((results[..., :size], results[..., size:]), 3).flatten(2, 3)[:, :, :features].transpose(2, 3)
-    moved = floored(q[:, :, :passing] * pass_up + pass_down // 2, pass_down)
+    moved = _floored(q[:, :, :passing] * pass_up + pass_down // 2, pass_down)
     return torch.cat((moved, image), 2).to(x.dtype) * y_scale

@@ -21,6 +21,7 @@ from mfsim.ops.overflow import (
     range_of,
     word_limits,
 )
+from mfsim.ops.traits import Input, Role, Signature, Trait, X
 
 
 def derive(tensors, attributes):
@@ -60,6 +61,16 @@ OP = Op(
         Attribute("clamp", "str", "ends of the word that have to be compared", None, CLAMPS, derived=True),
     ),
     inputs=("x",),
+    traits=frozenset({Trait.EPILOGUE, Trait.REQUANTIZES}),
+    signature=Signature(
+        "Accumulator",
+        (
+            X,
+            Input("scale", Role.SCALE, "accumulator.scale"),
+            Input("bit_width", Role.BIT_WIDTH, "accumulator.bit_width"),
+        ),
+        ("overflow", "signed"),
+    ),
     primitives=frozenset({"cmp", "select"}),
     infer=infer,
     reference=reference,

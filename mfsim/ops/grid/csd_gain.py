@@ -18,6 +18,7 @@ from mfsim.ir.formats import Format, Range
 from mfsim.ir.program import Tensor
 from mfsim.ops.op import Attribute, Inference, Op, result, rows, size
 from mfsim.ops.signed_digits import signed_digits
+from mfsim.ops.traits import Input, Role, Signature, X
 
 MOST_DIGITS = 32
 """A word of 63 bits has no constant with more canonical digits."""
@@ -122,6 +123,8 @@ OP = Op(
         Attribute("axis", "int", "channel axis of the constants, or -1", -1),
     ),
     inputs=("x", "c"),
+    roles={"c": Role.GAIN},
+    signature=Signature("CsdGain", (X, Input("C", Role.GAIN, "gain")), ("digits",)),
     primitives=frozenset({"shift", "addsub", "neg"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

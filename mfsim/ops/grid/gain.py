@@ -1,6 +1,6 @@
 """gain: y = x * gain, by relabelling the grid: the codes stay, nothing is computed.
 
-The gain is a positive rational number, one or one for each index of `axis`. It is what a file of others
+The gain is a positive rational number, one or one for each index of `axis`. It is what a third-party file
 multiplies by (a scale, a batch norm, one over an area); whoever needs the result on another grid then
 rescales it, with a multiplication that is counted there. For powers of two there is `shift`.
 """
@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from mfsim.errors import FormatError
 from mfsim.ops.op import Attribute, Inference, Op, no_operations, result
+from mfsim.ops.traits import Trait
 
 LIMIT = 2**63
 """Numerators and denominators are attributes of 64 bits."""
@@ -74,6 +75,7 @@ OP = Op(
         Attribute("axis", "int", "channel axis of the gain, or -1", -1),
     ),
     inputs=("x",),
+    traits=frozenset({Trait.VIEW}),
     primitives=frozenset(),
     infer=infer,
     reference=reference,

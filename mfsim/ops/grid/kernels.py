@@ -19,7 +19,7 @@ from mfsim.kernels.simd.wrapping import bit_and
 
 
 @kernel
-def plain_requantize(x, shifts, inner, rounding, wrap, bits, signed, lo, hi, low, high, y):
+def _plain_requantize(x, shifts, inner, rounding, wrap, bits, signed, lo, hi, low, high, y):
     """Fit x of shape (outer, channels, inner), flat; return the number of codes that did not fit."""
     events = 0
     channels = shifts.size
@@ -39,7 +39,7 @@ def run_requantize(inputs: Sequence[np.ndarray], attributes: Mapping[str, Any], 
     signed = attributes["signed"] == 1
     lo = -(1 << (bits - 1)) + attributes["narrow"] if signed else 0
     hi = (1 << (bits - 1)) - 1 if signed else (1 << bits) - 1
-    events: int = plain_requantize(
+    events: int = _plain_requantize(
         x.reshape(-1),
         np.array(attributes["shift"], dtype=np.int64),
         inner,
@@ -60,7 +60,7 @@ def run_requantize(inputs: Sequence[np.ndarray], attributes: Mapping[str, Any], 
 
 
 @kernel
-def plain_rescale(x, multipliers, shifts, inner, rounding, lo, hi, low, high, y):
+def _plain_rescale(x, multipliers, shifts, inner, rounding, lo, hi, low, high, y):
     """Rescale x of shape (outer, channels, inner), flat; return the number of codes that did not fit."""
     events = 0
     channels = shifts.size
@@ -81,7 +81,7 @@ def run_rescale(inputs: Sequence[np.ndarray], attributes: Mapping[str, Any], out
     """Fill outputs[0]; return how many codes did not fit."""
     x, axis, bits = inputs[0], attributes["axis"], attributes["bits"]
     signed = attributes["signed"] == 1
-    events: int = plain_rescale(
+    events: int = _plain_rescale(
         x.reshape(-1),
         np.array(attributes["multiplier"], dtype=np.int64),
         np.array(attributes["shift"], dtype=np.int64),
@@ -122,7 +122,7 @@ def run_gain(inputs, attributes, outputs):
 
 
 @kernel
-def plain_csd_gain(x, places, signs, counts, inner, y):
+def _plain_csd_gain(x, places, signs, counts, inner, y):
     """Fill y for x of shape (outer, channels, inner), flat; one constant, or one for each channel."""
     for i in range(x.size):
         c = i // inner % counts.size
@@ -133,7 +133,7 @@ def run_csd_gain(inputs, attributes, outputs):
     x, c = inputs
     axis = attributes["axis"]
     inner = 1 if axis < 0 else int(np.prod(x.shape[axis + 1 :], dtype=np.int64))
-    plain_csd_gain(x.reshape(-1), *digits_of(c), inner, outputs[0].reshape(-1))
+    _plain_csd_gain(x.reshape(-1), *digits_of(c), inner, outputs[0].reshape(-1))
 
 
 # quantize and dequantize: between real values and codes. Definition: mfsim/ir/fixed_point.py.
@@ -150,7 +150,7 @@ FARTHEST_RIGHT = 62
 
 
 @kernel
-def fitted(mantissa, places, rounding, wrap, bits, signed, lo, hi):
+def _fitted(mantissa, places, rounding, wrap, bits, signed, lo, hi):
     """Return mantissa / 2**places, rounded and fitted into the word, for any places.
 
     Right of 54 places only the sign of the mantissa matters. A result left of int64 is past every
@@ -178,7 +178,7 @@ def quantize(values, exponents, inner, rounding, wrap, bits, signed, lo, hi, cod
         fraction, exponent = math.frexp(value)
         mantissa = int(math.ldexp(fraction, MANTISSA_BITS))
         places = exponents[i // inner % channels] - exponent + MANTISSA_BITS if mantissa != 0 else 0
-        codes[i] = fitted(mantissa, places, rounding, wrap, bits, signed, lo, hi)
+        codes[i] = _fitted(mantissa, places, rounding, wrap, bits, signed, lo, hi)
     return -1
 
 
@@ -208,7 +208,7 @@ QUICK = {
 
 
 @kernel
-def rounded(scaled, rounding):
+def _rounded(scaled, rounding):
     """Return a float rounded to an integer by the rule of that number."""
     if rounding == 0:
         return np.rint(scaled)
@@ -246,7 +246,7 @@ def quick(rounding, word):
                 value = word(row[i])
                 size = abs(value)
                 good = bit_and(good, np.int32(size == word(0.0) or (size >= least and size <= greatest)))
-                code = word(rounded(value * step, rounding))
+                code = word(_rounded(value * step, rounding))
                 code = low if code < low else code
                 code = high if code > high else code
                 out[i] = integer(code)

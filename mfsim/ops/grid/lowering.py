@@ -31,7 +31,7 @@ def quant(lowering: Lowering, node: FileNode) -> None:
     requantized(lowering, node, lowering.tensor(node, 0), quantizer, node.outputs[0])
 
 
-def bipolar(lowering: Lowering, node: FileNode) -> None:
+def _bipolar(lowering: Lowering, node: FileNode) -> None:
     """Take the sign, +1 for zero, on the scale of the quantizer."""
     if node in lowering.input_quants:
         lowering.alias(node, lowering.values[node.inputs[0]])
@@ -41,7 +41,7 @@ def bipolar(lowering: Lowering, node: FileNode) -> None:
     lowering.relabelled(node, signs, scale, node.outputs[0])
 
 
-def trunc(lowering: Lowering, node: FileNode) -> None:
+def _trunc(lowering: Lowering, node: FileNode) -> None:
     """Drop low bits: of version 1 (bit widths in and out; the scale stays) or 2 (with the scale of the result)."""
     if len(node.inputs) not in (5, 6):
         raise ModelError(f"Trunc must have 5 or 6 inputs, not {len(node.inputs)}")
@@ -75,15 +75,14 @@ def _scale(lowering: Lowering, node: FileNode) -> Scale:
 
 QUANT_RULES = {(DOMAIN, op): quant for op in QUANT_OPS}
 
-QUANT_FOREIGN_RULES = {(DOMAIN, "BipolarQuant"): bipolar, (DOMAIN, "Trunc"): trunc}
-
+QUANT_FOREIGN_RULES = {(DOMAIN, "BipolarQuant"): _bipolar, (DOMAIN, "Trunc"): _trunc}
 
 # Accumulator: a word for a sum, on the grid that the sum has.
 
 BITS = range(2, MAX_BITS + 1)
 
 
-def accumulator(lowering: Lowering, node: FileNode) -> None:
+def _accumulator(lowering: Lowering, node: FileNode) -> None:
     """Emit accumulator; its scale must be that of what it holds."""
     x = lowering.tensor(node, 0)
     scale, bit_width = lowering.array(node, 1, "the scale"), lowering.array(node, 2, "the bit width")
@@ -96,12 +95,11 @@ def accumulator(lowering: Lowering, node: FileNode) -> None:
     lowering.emit(node, "accumulator", [x.name], attributes | {"bits": word_length(bit_width, BITS)})
 
 
-ACCUMULATOR_RULES = {("org.mfsim", "Accumulator"): accumulator}
-
+ACCUMULATOR_RULES = {("org.mfsim", "Accumulator"): _accumulator}
 
 # Shift, and Div (for mul.py also Mul) by constants: a change of scale, nothing is computed.
 #
-# In the dialect the constants are positive powers of two; in files of others any numbers but 0.
+# In the dialect the constants are positive powers of two; in third-party files any numbers but 0.
 
 
 SHIFT_RULES = {("org.mfsim", "Shift"): change_scale, ("", "Div"): change_scale}
@@ -110,7 +108,7 @@ SHIFT_RULES = {("org.mfsim", "Shift"): change_scale, ("", "Div"): change_scale}
 # CsdGain: constants are exact numbers, each on the coarsest power-of-two grid that holds it and its neighbours.
 
 
-def csd_gain(lowering: Lowering, node: FileNode) -> None:
+def _csd_gain(lowering: Lowering, node: FileNode) -> None:
     """Emit csd_gain with the codes of the constants; the op refuses those with too many digits."""
     x = lowering.tensor(node, 0)
     values, axis = along_axis(lowering.array(node, 1, "the gain"), x.shape, "the gain")
@@ -122,13 +120,13 @@ def csd_gain(lowering: Lowering, node: FileNode) -> None:
     lowering.emit(node, "csd_gain", [x.name, c], {"digits": node.integer("digits", 1), "axis": axis})
 
 
-CSD_GAIN_RULES = {("org.mfsim", "CsdGain"): csd_gain}
+CSD_GAIN_RULES = {("org.mfsim", "CsdGain"): _csd_gain}
 
 
 # BatchNormalization: a gain for each channel, which relabels the grid, and an offset.
 
 
-def batch_norm(lowering: Lowering, node: FileNode) -> None:
+def _batch_norm(lowering: Lowering, node: FileNode) -> None:
     """Multiply and add along axis 1, with the statistics that the file holds."""
     if node.integer("training_mode", 0):
         raise UnsupportedOpError("`training_mode` must be 0; export the model in eval mode")
@@ -142,7 +140,7 @@ def batch_norm(lowering: Lowering, node: FileNode) -> None:
     with_offset(lowering, node, x, offset.reshape(-1, *[1] * (len(x.shape) - 2)), "the offset")
 
 
-BATCH_NORM_FOREIGN_RULES = {("", "BatchNormalization"): batch_norm}
+BATCH_NORM_FOREIGN_RULES = {("", "BatchNormalization"): _batch_norm}
 
 RULES = QUANT_RULES | ACCUMULATOR_RULES | SHIFT_RULES | CSD_GAIN_RULES
 

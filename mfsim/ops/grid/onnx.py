@@ -51,7 +51,6 @@ Accumulator <overflow, signed> (X, scale, bit_width) => (Y) {{
 }}
 """
 
-
 # Shift: x * gain for gains that are powers of two; a change of scale. Definition: mfsim/ops/grid/shift.py.
 
 SHIFT = """
@@ -61,7 +60,6 @@ Shift (X, gain) => (Y) {
 }
 """
 
-
 # CsdGain: X times constants of few signed digits. Definition: mfsim/ops/grid/csd_gain.py.
 
 CSD_GAIN = """
@@ -70,7 +68,6 @@ CsdGain <digits> (X, C) => (Y) {
     Y = Mul (X, C)
 }
 """
-
 
 # Quant of QONNX: round(x / scale + zero_point), clamped to the word, back to real values.
 #
@@ -142,7 +139,6 @@ Quant <signed, narrow, rounding_mode> (X, scale, zero_point, bit_width) => (Y) {
 }}
 """
 
-
 # Shared by requantize and accumulator: fit a code into a word, saturating or wrapping.
 #
 # Both rules are one sequence: clamp to `low`..`high`, then keep `bits` bits. For `saturate` the clamp is
@@ -168,7 +164,7 @@ FIT_TEXT = """
 """From `wide` to `y`."""
 
 
-def fit_inputs(attributes: Mapping[str, Any], lo: int, hi: int) -> Arrays:
+def _fit_inputs(attributes: Mapping[str, Any], lo: int, hi: int) -> Arrays:
     """Return the derived inputs for codes in lo..hi before the fit."""
     word = Format(attributes["bits"], bool(attributes["signed"]))
     half = 1 << (word.bits - 1)
@@ -208,7 +204,7 @@ REQUANTIZE_TEXT = """
 """
 
 
-def thresholds(divisor: int, rounding: str) -> tuple[int, int, int]:
+def _thresholds(divisor: int, rounding: str) -> tuple[int, int, int]:
     """Return (base, odd, negative) for a remainder of 0..divisor - 1."""
     if divisor == 1:
         return 1, 0, 0
@@ -223,61 +219,60 @@ def thresholds(divisor: int, rounding: str) -> tuple[int, int, int]:
     }[rounding]
 
 
-def divisors(attributes: Mapping[str, Any]) -> list[int]:
+def _divisors(attributes: Mapping[str, Any]) -> list[int]:
     """Return the power of two that each channel is divided by."""
     return [1 << max(s, 0) for s in attributes["shift"]]
 
 
-def requantize_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _requantize_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     attributes, ndim, rounded = attributes_of(node), len(inputs[0].shape), node.words["rounded"]
-    rules = [thresholds(d, attributes["rounding"]) for d in divisors(attributes)]
+    rules = [_thresholds(d, attributes["rounding"]) for d in _divisors(attributes)]
 
     def each(values: Sequence[int]) -> np.ndarray:
         return channelwise(values, attributes["axis"], ndim)
 
     return {
         "gain": each([1 << max(-s, 0) for s in attributes["shift"]]),
-        "divisor": each(divisors(attributes)),
+        "divisor": each(_divisors(attributes)),
         "base": each([r[0] for r in rules]),
         "odd": each([r[1] for r in rules]),
         "negative": each([r[2] for r in rules]),
-        **fit_inputs(attributes, rounded.lo, rounded.hi),
+        **_fit_inputs(attributes, rounded.lo, rounded.hi),
     }
 
 
 REQUANTIZE_INTEGER = IntegerBody(
     text=REQUANTIZE_TEXT + FIT_TEXT,
     extra={"gain": CODE, "divisor": CODE, "base": CODE, "odd": CODE, "negative": CODE, **FIT_EXTRA},
-    derived=requantize_inputs,
+    derived=_requantize_inputs,
 )
 
 
 # rescale: requantize's division by 2**shift, of the product with the multiplier.
 
 
-def rescale_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _rescale_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     attributes, ndim, rounded = attributes_of(node), len(inputs[0].shape), node.words["rounded"]
-    rules = [thresholds(d, attributes["rounding"]) for d in divisors(attributes)]
+    rules = [_thresholds(d, attributes["rounding"]) for d in _divisors(attributes)]
 
     def each(values: Sequence[int]) -> np.ndarray:
         return channelwise(values, attributes["axis"], ndim)
 
     return {
         "gain": each(attributes["multiplier"]),
-        "divisor": each(divisors(attributes)),
+        "divisor": each(_divisors(attributes)),
         "base": each([r[0] for r in rules]),
         "odd": each([r[1] for r in rules]),
         "negative": each([r[2] for r in rules]),
-        **fit_inputs({**attributes, "overflow": "saturate"}, rounded.lo, rounded.hi),
+        **_fit_inputs({**attributes, "overflow": "saturate"}, rounded.lo, rounded.hi),
     }
 
 
 RESCALE_INTEGER = IntegerBody(
     text=REQUANTIZE_TEXT + FIT_TEXT,
     extra={"gain": CODE, "divisor": CODE, "base": CODE, "odd": CODE, "negative": CODE, **FIT_EXTRA},
-    derived=rescale_inputs,
+    derived=_rescale_inputs,
 )
-
 
 # accumulator: the fit of the exact sum into its word.
 
@@ -286,12 +281,11 @@ ACCUMULATOR_TEXT = """
 """
 
 
-def accumulator_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
-    return fit_inputs(attributes_of(node), inputs[0].range.low, inputs[0].range.high)
+def _accumulator_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+    return _fit_inputs(attributes_of(node), inputs[0].range.low, inputs[0].range.high)
 
 
-ACCUMULATOR_INTEGER = IntegerBody(text=ACCUMULATOR_TEXT + FIT_TEXT, extra=FIT_EXTRA, derived=accumulator_inputs)
-
+ACCUMULATOR_INTEGER = IntegerBody(text=ACCUMULATOR_TEXT + FIT_TEXT, extra=FIT_EXTRA, derived=_accumulator_inputs)
 
 # shift: relabels the scale; the codes stay.
 
@@ -300,7 +294,6 @@ SHIFT_INTEGER = IntegerBody(
   y = Identity(x)
 """
 )
-
 
 # gain: relabels the scale; the codes stay.
 
@@ -314,7 +307,7 @@ GAIN_INTEGER = IntegerBody(
 # csd_gain: one Mul; the device and the counts know shifts and additions only.
 
 
-def csd_gain_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _csd_gain_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     x, c = inputs
     behind = len(x.shape) - 1 - attributes_of(node)["axis"] % len(x.shape)
     return {"channels_shape": [*c.shape, *[1] * behind]}
@@ -326,7 +319,7 @@ CSD_GAIN_INTEGER = IntegerBody(
   y = Mul(x, gain)
 """,
     extra={"channels_shape": SHAPE},
-    derived=csd_gain_inputs,
+    derived=_csd_gain_inputs,
 )
 
 MODEL_BODIES = {

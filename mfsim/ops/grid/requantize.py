@@ -18,6 +18,7 @@ from mfsim.errors import FormatError
 from mfsim.ir.formats import Format, Rounding
 from mfsim.ops.op import Attribute, Inference, Op, result, rows, size
 from mfsim.ops.overflow import CLAMPS, OVERFLOWS, compared_ends, fit, fitted_bounds, fitted_clamp, range_of, word_limits
+from mfsim.ops.traits import Trait
 
 ROUNDINGS = tuple(rounding.value for rounding in Rounding)
 
@@ -186,6 +187,7 @@ OP = Op(
         Attribute("clamp", "str", "ends of the word that have to be compared", None, CLAMPS, derived=True),
     ),
     inputs=("x",),
+    traits=frozenset({Trait.EPILOGUE, Trait.REQUANTIZES}),
     primitives=frozenset({"shift", "or", "addsub", "cmp", "select"}),
     infer=infer,
     reference=reference,

@@ -22,6 +22,7 @@ from mfsim.ir.formats import Format, Scale
 from mfsim.ops.grid.requantize import ROUNDINGS, rounded, shift_rows
 from mfsim.ops.op import Attribute, Inference, Op, result, rows, size
 from mfsim.ops.overflow import CLAMPS, clamped_bounds, compared_ends, needed_clamp, range_of, word_limits
+from mfsim.ops.traits import Trait
 
 PRODUCT_BITS = 62
 """Bits of the magnitude of a product; the constant that rounds it still fits int64."""
@@ -187,6 +188,7 @@ OP = Op(
         Attribute("clamp", "str", "ends of the word that have to be compared", None, CLAMPS, derived=True),
     ),
     inputs=("x",),
+    traits=frozenset({Trait.REQUANTIZES}),
     primitives=frozenset({"mul", "shift", "or", "addsub", "cmp", "select"}),
     infer=infer,
     reference=reference,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from mfsim.errors import FormatError
 from mfsim.ops.op import Attribute, Inference, Op, no_operations, result
+from mfsim.ops.traits import Input, Role, Signature, Trait, X
 
 
 def infer(tensors, attributes):
@@ -33,6 +34,8 @@ OP = Op(
         Attribute("axis", "int", "channel axis of `exponents`, or -1", -1),
     ),
     inputs=("x",),
+    traits=frozenset({Trait.KEEPS_GRID, Trait.VIEW}),
+    signature=Signature("Shift", (X, Input("gain", Role.GAIN))),
     primitives=frozenset(),
     infer=infer,
     reference=reference,

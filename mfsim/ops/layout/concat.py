@@ -13,6 +13,7 @@ from mfsim.ir.formats import Range, Scale
 from mfsim.ops.alignment import align, check_shifts, shifted
 from mfsim.ops.layout.axes import check_axis, laid_out
 from mfsim.ops.op import Attribute, Inference, Op, rows, size
+from mfsim.ops.traits import Trait
 
 
 def _aligned(tensors, axis) -> tuple[Scale, tuple[int, ...]]:
@@ -69,6 +70,7 @@ OP = Op(
         Attribute("shifts", "ints", "left shift of each input", derived=True),
     ),
     inputs=("x*",),
+    traits=frozenset({Trait.LAYOUT}),
     primitives=frozenset({"shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

@@ -6,6 +6,7 @@ import numpy as np
 
 from mfsim.ops.layout.axes import reshaped
 from mfsim.ops.op import Inference, Op, no_operations
+from mfsim.ops.traits import Trait
 
 
 def infer(tensors, attributes):
@@ -28,6 +29,7 @@ OP = Op(
     summary="all codes of a sample on one axis",
     attributes=(),
     inputs=("x",),
+    traits=frozenset({Trait.LAYOUT, Trait.VIEW}),
     primitives=frozenset(),
     infer=infer,
     reference=reference,

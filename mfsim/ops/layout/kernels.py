@@ -12,7 +12,7 @@ from mfsim.kernels.rows.transpose import transposed
 
 
 @kernel
-def plain_concat(x, places, start, y):
+def _plain_concat(x, places, start, y):
     """Put x of shape (outer, width), shifted left, into y of shape (outer, total) from `start` on."""
     for outer in range(x.shape[0]):
         for i in range(x.shape[1]):
@@ -26,7 +26,7 @@ def run_concat(inputs, attributes, outputs):
     for x, places in zip(inputs, attributes["shifts"], strict=True):
         width = int(np.prod(x.shape[axis:], dtype=np.int64))
         if places > 0:
-            plain_concat(x.reshape(outer, width), places, start, rows)
+            _plain_concat(x.reshape(outer, width), places, start, rows)
         else:
             rows[:, start : start + width] = x.reshape(outer, width)
         start += width

@@ -17,7 +17,7 @@ from mfsim.ir.program import Tensor
 # Transpose, Concat, Slice, Pad: data moves inside each sample; the batch stays axis 0.
 
 
-def transpose(lowering: Lowering, node: FileNode) -> None:
+def _transpose(lowering: Lowering, node: FileNode) -> None:
     """Transpose with the batch in place."""
     x = lowering.tensor(node, 0)
     perm = node.integers("perm", tuple(range(len(x.shape) - 1, -1, -1)))
@@ -26,7 +26,7 @@ def transpose(lowering: Lowering, node: FileNode) -> None:
     lowering.emit(node, "transpose", [x.name], {"perm": perm})
 
 
-def concat(lowering: Lowering, node: FileNode) -> None:
+def _concat(lowering: Lowering, node: FileNode) -> None:
     """Concat along an axis behind the batch."""
     tensors = on_one_grid(lowering, node, [lowering.tensor(node, k) for k in range(len(node.inputs))])
     rank = len(tensors[0].shape)
@@ -34,7 +34,7 @@ def concat(lowering: Lowering, node: FileNode) -> None:
     lowering.emit(node, "concat", [tensor.name for tensor in tensors], {"axis": axis})
 
 
-def slice_(lowering: Lowering, node: FileNode) -> None:
+def _slice_(lowering: Lowering, node: FileNode) -> None:
     """Slice; axes that stay whole fall away, and if all do, nothing is left to do."""
     x = lowering.tensor(node, 0)
     rank = len(x.shape)
@@ -66,7 +66,7 @@ def slice_(lowering: Lowering, node: FileNode) -> None:
     lowering.emit(node, "slice", [x.name], dict(zip(names, zip(*sorted(cuts), strict=True), strict=True)))
 
 
-def pad(lowering: Lowering, node: FileNode) -> None:
+def _pad(lowering: Lowering, node: FileNode) -> None:
     """Pad with a constant on the scale of x."""
     x = lowering.tensor(node, 0)
     rank = len(x.shape)
@@ -104,22 +104,21 @@ def _axis(axis: int, rank: int) -> int:
     return axis
 
 
-LAYOUT_RULES = {("", "Transpose"): transpose, ("", "Concat"): concat, ("", "Slice"): slice_, ("", "Pad"): pad}
-
+LAYOUT_RULES = {("", "Transpose"): _transpose, ("", "Concat"): _concat, ("", "Slice"): _slice_, ("", "Pad"): _pad}
 
 # Reshape, Flatten, Squeeze, Unsqueeze: new shapes for each sample; the batch stays axis 0. Shape: constants.
 
 MOVES = "moves data between samples or moves the batch away from axis 0"
 
 
-def reshape(lowering: Lowering, node: FileNode) -> None:
+def _reshape(lowering: Lowering, node: FileNode) -> None:
     """Reshape to a constant shape, which may copy (0), infer (-1) or compute the batch size."""
     x = lowering.tensor(node, 0)
     wanted = lowering.ints(node, 1, "the shape")
-    _emit(lowering, node, sample_shape(x.shape, wanted, bool(node.integer("allowzero", 0)), lowering.graph.batch))
+    _emit(lowering, node, _sample_shape(x.shape, wanted, bool(node.integer("allowzero", 0)), lowering.graph.batch))
 
 
-def sample_shape(
+def _sample_shape(
     shape: tuple[int, ...], wanted: tuple[int, ...], allowzero: bool, batch: int | None
 ) -> tuple[int, ...]:
     """Return the shape of a sample after a Reshape of `shape` (batch first) to `wanted`.
@@ -145,7 +144,7 @@ def sample_shape(
     return tuple(rest)
 
 
-def flatten(lowering: Lowering, node: FileNode) -> None:
+def _flatten(lowering: Lowering, node: FileNode) -> None:
     """Flatten each sample."""
     x = lowering.tensor(node, 0)
     axis = node.integer("axis", 1)
@@ -155,7 +154,7 @@ def flatten(lowering: Lowering, node: FileNode) -> None:
     lowering.emit(node, "flatten", [x.name])
 
 
-def squeeze(lowering: Lowering, node: FileNode) -> None:
+def _squeeze(lowering: Lowering, node: FileNode) -> None:
     """Squeeze axes of size 1, never the batch."""
     x = lowering.tensor(node, 0)
     axes = lowering.optional_ints(node, 1, "the axes")
@@ -170,7 +169,7 @@ def squeeze(lowering: Lowering, node: FileNode) -> None:
     _emit(lowering, node, tuple(n for axis, n in enumerate(x.shape) if axis > 0 and axis not in places))
 
 
-def unsqueeze(lowering: Lowering, node: FileNode) -> None:
+def _unsqueeze(lowering: Lowering, node: FileNode) -> None:
     """Insert axes of size 1 behind the batch."""
     x = lowering.tensor(node, 0)
     axes = lowering.ints(node, 1, "the axes")
@@ -182,7 +181,7 @@ def unsqueeze(lowering: Lowering, node: FileNode) -> None:
     _emit(lowering, node, tuple(1 if axis in places else next(sizes) for axis in range(1, rank)))
 
 
-def shape(lowering: Lowering, node: FileNode) -> None:
+def _shape(lowering: Lowering, node: FileNode) -> None:
     """Let the output be the constant shape, with `BATCH` for the batch size."""
     x = lowering.tensor(node, 0)
     full = (BATCH, *x.shape[1:])
@@ -198,11 +197,11 @@ def _shown(wanted: tuple[int, ...]) -> str:
 
 
 RESHAPE_RULES = {
-    ("", "Reshape"): reshape,
-    ("", "Flatten"): flatten,
-    ("", "Squeeze"): squeeze,
-    ("", "Unsqueeze"): unsqueeze,
-    ("", "Shape"): shape,
+    ("", "Reshape"): _reshape,
+    ("", "Flatten"): _flatten,
+    ("", "Squeeze"): _squeeze,
+    ("", "Unsqueeze"): _unsqueeze,
+    ("", "Shape"): _shape,
 }
 
 
@@ -211,13 +210,13 @@ RESHAPE_RULES = {
 # The batch stays axis 0.
 
 
-def gather(lowering: Lowering, node: FileNode) -> None:
+def _gather(lowering: Lowering, node: FileNode) -> None:
     """Gather along an axis behind the batch: a slice for each run of indices with one step; one index drops the axis."""
     if not lowering.is_activation(node, 0) and lowering.is_activation(node, 1):
-        embedding(lowering, node)
+        _embedding(lowering, node)
         return
     x = lowering.tensor(node, 0)
-    axis = sample_axis(node.integer("axis", 0), x)
+    axis = _sample_axis(node.integer("axis", 0), x)
     indices = lowering.array(node, 1, "the indices")
     size = x.shape[axis]
     if indices.ndim > 1 or indices.size == 0:
@@ -226,7 +225,7 @@ def gather(lowering: Lowering, node: FileNode) -> None:
     for place in places:
         if not 0 <= place < size:
             raise ShapeError(f"the indices must be in {-size}..{size - 1}, and one is {place}")
-    parts = [cut(lowering, node, x, axis, run) for run in _runs(places)]
+    parts = [_cut(lowering, node, x, axis, run) for run in _runs(places)]
     name = parts[0] if len(parts) == 1 else lowering.inner(node, "concat", parts, {"axis": axis})
     rest = list(lowering.builder.tensors[name].shape[1:])
     if indices.ndim == 0:
@@ -234,7 +233,7 @@ def gather(lowering: Lowering, node: FileNode) -> None:
     lowering.emit(node, "reshape", [name], {"shape": tuple(rest)})
 
 
-def embedding(lowering: Lowering, node: FileNode) -> None:
+def _embedding(lowering: Lowering, node: FileNode) -> None:
     """Emit embedding: the rows of a constant that an activation of whole numbers, on the scale 1, numbers."""
     numbers, value = lowering.tensor(node, 1), lowering.value(node, 0)
     if numbers.scale != Scale():
@@ -264,7 +263,7 @@ def _runs(places: list[int]) -> list[range]:
     return runs
 
 
-def cut(lowering: Lowering, node: FileNode, x: Tensor, axis: int, places: range, output: str | None = None) -> str:
+def _cut(lowering: Lowering, node: FileNode, x: Tensor, axis: int, places: range, output: str | None = None) -> str:
     """Return the `places` of `axis` of x, as the value `output` of the file or an inner one; x itself if they are all."""
     if places == range(x.shape[axis]) and output is None:
         return x.name
@@ -275,10 +274,10 @@ def cut(lowering: Lowering, node: FileNode, x: Tensor, axis: int, places: range,
     return lowering.emit(node, "slice", [x.name], attributes, output=output)
 
 
-def split(lowering: Lowering, node: FileNode) -> None:
+def _split(lowering: Lowering, node: FileNode) -> None:
     """Split along an axis behind the batch: one slice for each output."""
     x = lowering.tensor(node, 0)
-    axis = sample_axis(node.integer("axis", 0), x)
+    axis = _sample_axis(node.integer("axis", 0), x)
     size, count = x.shape[axis], len(node.outputs)
     sizes = lowering.optional_ints(node, 1, "the sizes")
     if sizes is None:
@@ -289,10 +288,10 @@ def split(lowering: Lowering, node: FileNode) -> None:
     ends = np.cumsum(sizes).tolist()
     for output, start, end in zip(node.outputs, [0, *ends], ends, strict=False):
         if output:
-            cut(lowering, node, x, axis, range(start, end), output)
+            _cut(lowering, node, x, axis, range(start, end), output)
 
 
-def sample_axis(axis: int, x: Tensor) -> int:
+def _sample_axis(axis: int, x: Tensor) -> int:
     """Return `axis` of x counted from the front; a `ShapeError` if it is the batch or x has none."""
     rank = len(x.shape)
     found = axis + rank if axis < 0 else axis
@@ -301,6 +300,6 @@ def sample_axis(axis: int, x: Tensor) -> int:
     return found
 
 
-GATHER_RULES = {("", "Gather"): gather, ("", "Split"): split}
+GATHER_RULES = {("", "Gather"): _gather, ("", "Split"): _split}
 
 RULES = LAYOUT_RULES | RESHAPE_RULES | GATHER_RULES

@@ -8,7 +8,7 @@ from mfsim.ops.integer_body import CODE, SHAPE, Arrays, IntegerBody, Tensors, at
 # concat: Concat, then one power of two for each index of the axis brings all parts to the finest grid.
 
 
-def concat_text(count: int) -> str:
+def _concat_text(count: int) -> str:
     parts = ", ".join(f"x{k}" for k in range(count))
     return f"""
   parts = Concat<axis: int = @axis>({parts})
@@ -16,15 +16,14 @@ def concat_text(count: int) -> str:
 """
 
 
-def concat_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _concat_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     axis = attributes_of(node)["axis"]
     gains = [1 << s for x, s in zip(inputs, attributes_of(node)["shifts"], strict=True) for _ in range(x.shape[axis])]
     one = len(set(gains)) == 1
     return {"gain": channelwise(gains[:1] if one else gains, axis, len(outputs[0].shape))}
 
 
-CONCAT_INTEGER = IntegerBody(text=concat_text, extra={"gain": CODE}, derived=concat_inputs)
-
+CONCAT_INTEGER = IntegerBody(text=_concat_text, extra={"gain": CODE}, derived=_concat_inputs)
 
 # flatten: the standard Flatten behind the batch.
 
@@ -38,7 +37,7 @@ FLATTEN_INTEGER = IntegerBody(
 # reshape: the standard Reshape, whatever the batch.
 
 
-def reshape_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _reshape_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return {"target": target(outputs[0].shape)}
 
 
@@ -47,14 +46,14 @@ RESHAPE_INTEGER = IntegerBody(
   y = Reshape(x, target)
 """,
     extra={"target": SHAPE},
-    derived=reshape_inputs,
+    derived=_reshape_inputs,
 )
 
 
 # slice: the standard Slice.
 
 
-def slice_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _slice_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     (x,), attributes = inputs, attributes_of(node)
     axes = attributes["axes"]
     # Slice counts a negative end from the back; the end before index 0 has to lie before all of them.
@@ -67,9 +66,8 @@ SLICE_INTEGER = IntegerBody(
   y = Slice(x, starts, stops, places, strides)
 """,
     extra={"starts": SHAPE, "stops": SHAPE, "places": SHAPE, "strides": SHAPE},
-    derived=slice_inputs,
+    derived=_slice_inputs,
 )
-
 
 # transpose: the standard Transpose.
 
@@ -83,7 +81,7 @@ TRANSPOSE_INTEGER = IntegerBody(
 # pad: the standard Pad with a constant code.
 
 
-def pad_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _pad_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return {"places": attributes_of(node)["pads"], "padding": attributes_of(node)["value"]}
 
 
@@ -92,7 +90,7 @@ PAD_INTEGER = IntegerBody(
   y = Pad(x, places, padding)
 """,
     extra={"places": SHAPE, "padding": CODE},
-    derived=pad_inputs,
+    derived=_pad_inputs,
 )
 
 INTEGER_BODIES = {

@@ -10,6 +10,7 @@ from mfsim.errors import FormatError, ShapeError
 from mfsim.ir.formats import Range
 from mfsim.ops.layout.axes import laid_out
 from mfsim.ops.op import Attribute, Inference, Op, no_operations
+from mfsim.ops.traits import Trait
 
 
 def _amounts(shape, attributes) -> list[tuple[int, int]]:
@@ -60,6 +61,7 @@ OP = Op(
         Attribute("value", "int", "the code that is put there", 0),
     ),
     inputs=("x",),
+    traits=frozenset({Trait.ANY_WORD, Trait.LAYOUT}),
     primitives=frozenset(),
     infer=infer,
     reference=reference,

@@ -7,6 +7,7 @@ import numpy as np
 from mfsim.errors import ShapeError
 from mfsim.ops.layout.axes import reshaped
 from mfsim.ops.op import Attribute, Inference, Op, no_operations
+from mfsim.ops.traits import Trait
 
 
 def infer(tensors, attributes):
@@ -31,6 +32,7 @@ OP = Op(
     summary="another shape, codes in unchanged order",
     attributes=(Attribute("shape", "ints", "shape of a sample, without the batch"),),
     inputs=("x",),
+    traits=frozenset({Trait.LAYOUT, Trait.VIEW}),
     primitives=frozenset(),
     infer=infer,
     reference=reference,

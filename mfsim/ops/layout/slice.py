@@ -11,6 +11,7 @@ import numpy as np
 from mfsim.errors import ShapeError
 from mfsim.ops.layout.axes import check_axis, laid_out, picked_range, picked_scale
 from mfsim.ops.op import Attribute, Inference, Op, no_operations
+from mfsim.ops.traits import Trait
 
 
 def _indices(shape, attributes) -> dict[int, range]:
@@ -58,6 +59,7 @@ OP = Op(
         Attribute("steps", "ints", "step of each, not 0"),
     ),
     inputs=("x",),
+    traits=frozenset({Trait.ANY_WORD, Trait.LAYOUT, Trait.SELECTS}),
     primitives=frozenset(),
     infer=infer,
     reference=reference,

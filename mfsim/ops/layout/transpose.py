@@ -8,6 +8,7 @@ from mfsim.errors import ShapeError
 from mfsim.ir.formats import Range
 from mfsim.ops.layout.axes import laid_out
 from mfsim.ops.op import Attribute, Inference, Op, no_operations
+from mfsim.ops.traits import Trait
 
 
 def infer(tensors, attributes):
@@ -36,6 +37,7 @@ OP = Op(
     summary="axes in another order",
     attributes=(Attribute("perm", "ints", "axis of x for each axis of the result; perm[0] is 0"),),
     inputs=("x",),
+    traits=frozenset({Trait.ANY_WORD, Trait.LAYOUT, Trait.PERMUTES}),
     primitives=frozenset(),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

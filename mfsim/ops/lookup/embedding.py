@@ -14,6 +14,7 @@ import numpy as np
 from mfsim.errors import FormatError, RangeError, ShapeError
 from mfsim.ir.formats import Range
 from mfsim.ops.op import Inference, Op, result, rows, size
+from mfsim.ops.traits import Role
 
 
 def infer(tensors, attributes):
@@ -55,6 +56,7 @@ OP = Op(
     summary="rows of a constant table, such as the embeddings of token ids",
     attributes=(),
     inputs=("x", "rows"),
+    roles={"rows": Role.WEIGHT},
     primitives=frozenset({"lut"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

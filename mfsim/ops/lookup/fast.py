@@ -17,7 +17,7 @@ TABLE_ISAS = tuple(LOOK_UPS)
 
 
 @kernel
-def look_up(x, y, size, table, first):
+def _look_up(x, y, size, table, first):
     """Fill `size` codes of y, `packed`, with the entries of `table` at those of x, whose entry 0 is that of `first`."""
     word = table.dtype.type
     low, high = word(first), word(first + table.size - 1)
@@ -46,7 +46,7 @@ def prepare_table(inputs, outputs, attributes):
         if x.itemsize == y.itemsize == 1:
             LOOK_UPS[cpu.best(TABLE_ISAS)](x.reshape(-1).view(np.uint8), y.reshape(-1).view(np.uint8), by_byte)
         else:
-            look_up(packed(x), packed(y), x.size, entries, first)
+            _look_up(packed(x), packed(y), x.size, entries, first)
 
     return run
 

@@ -12,7 +12,7 @@ from mfsim.kernels.rounding import clamped
 
 
 @kernel
-def plain_table(x, table, first, low, high, y):
+def _plain_table(x, table, first, low, high, y):
     for i in range(x.size):
         code = clamped(x[i], first, first + table.size - 1, low, high)
         y[i] = lookup(table, host_index(code) - first)
@@ -22,14 +22,14 @@ def run_table(inputs, attributes, outputs):
     x, table = inputs
     clamp = attributes["clamp"]
     ends = (clamp in ("low", "both"), clamp in ("high", "both"))
-    plain_table(x.reshape(-1), np.array(table), attributes["first"], *ends, outputs[0].reshape(-1))
+    _plain_table(x.reshape(-1), np.array(table), attributes["first"], *ends, outputs[0].reshape(-1))
 
 
 # embedding: rows of a constant table. Definition: mfsim/ops/lookup/embedding.py.
 
 
 @kernel
-def plain_embedding(x, rows, y):
+def _plain_embedding(x, rows, y):
     for i in range(x.size):
         row = rows[host_index(x[i])]
         for j in range(row.size):
@@ -39,4 +39,4 @@ def plain_embedding(x, rows, y):
 def run_embedding(inputs, attributes, outputs):
     x, rows = inputs
     table = np.array(rows).reshape(len(rows), -1)
-    plain_embedding(x.reshape(-1), table, outputs[0].reshape(-1, table.shape[1]))
+    _plain_embedding(x.reshape(-1), table, outputs[0].reshape(-1, table.shape[1]))

@@ -9,7 +9,7 @@ from mfsim.compiler.lower.operands import scaled_input, stated_integer, stated_s
 # Table: a stated function of one code; table and first code are integers on the scales that are given.
 
 
-def table(lowering: Lowering, node: FileNode) -> None:
+def _table(lowering: Lowering, node: FileNode) -> None:
     """Emit table; the stated scale of x must be its scale."""
     x = scaled_input(lowering, node)
     codes = stated_table(lowering, node, 2, "the table")
@@ -19,6 +19,6 @@ def table(lowering: Lowering, node: FileNode) -> None:
     lowering.emit(node, "table", [x.name, constant], {"first": first})
 
 
-TABLE_RULES = {("org.mfsim", "Table"): table}
+TABLE_RULES = {("org.mfsim", "Table"): _table}
 
 RULES = TABLE_RULES

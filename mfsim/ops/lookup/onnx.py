@@ -32,7 +32,7 @@ Table (X, x_scale, table, first, y_scale) => (Y) {
 # table: Gather at the clamped address, which so never leaves the table.
 
 
-def table_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _table_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     first = attributes_of(node)["first"]
     return {"least": first, "greatest": first + inputs[1].shape[0] - 1}
 
@@ -45,9 +45,8 @@ TABLE_INTEGER = IntegerBody(
   y = Gather<axis: int = 0>(table, address)
 """,
     extra={"least": CODE, "greatest": CODE},
-    derived=table_inputs,
+    derived=_table_inputs,
 )
-
 
 # embedding: Gather of rows; codes that number them never leave the table.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -11,6 +12,7 @@ from mfsim.errors import RecipeError
 from mfsim.ir.formats import Format
 from mfsim.nn import functional
 from mfsim.ops.function_table import MAX_ENTRIES, function_table
+from mfsim.ops.lookup.table import OP as TABLE
 from mfsim.quant.nonlinear_base import QuantNonlinear
 from mfsim.quant.quantizers import ActivationQuant
 
@@ -23,7 +25,7 @@ MOST_BITS = MAX_ENTRIES.bit_length() - 1
 """The widest input that a table serves."""
 
 
-def function_name(layer: nn.Module) -> str:
+def _function_name(layer: nn.Module) -> str:
     """Return the name that the function of `layer` has in `mfsim.ops.function_table`."""
     if isinstance(layer, nn.GELU):
         return "gelu_tanh" if layer.approximate == "tanh" else "gelu"
@@ -49,6 +51,8 @@ class QuantTable(QuantNonlinear):
         Code of the input that meets the first entry.
     """
 
+    exported_as: ClassVar[tuple[str, ...]] = TABLE.onnx.op_types
+
     table: torch.Tensor
     first: torch.Tensor
 
@@ -56,7 +60,7 @@ class QuantTable(QuantNonlinear):
         super().__init__(layer, bits, signed)
         if bits > MOST_BITS:
             raise RecipeError(f"`activation` of a table must be at most {MOST_BITS} bits, not {bits}")
-        self.name = function_name(layer)
+        self.name = _function_name(layer)
 
     def make_constants(self) -> None:
         """Set `table` and `first`."""
@@ -94,6 +98,8 @@ class QuantEmbedding(nn.Module):
     ----------
     weight : parameter, shape [rows, width]
     """
+
+    exported_as: ClassVar[tuple[str, ...]] = ("Gather",)
 
     def __init__(self, layer: nn.Embedding, bits: int) -> None:
         super().__init__()

@@ -15,6 +15,7 @@ from mfsim.errors import FormatError, ShapeError
 from mfsim.ir.formats import Format, Range
 from mfsim.ops.op import Attribute, Inference, Op, result, rows, size
 from mfsim.ops.overflow import CLAMPS, clamped_bounds, compared_bits, compared_ends, needed_clamp
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 MAX_ENTRIES = 2**16
 """The greatest size of a table: an index of 16 bits."""
@@ -86,6 +87,17 @@ OP = Op(
         Attribute("clamp", "str", "ends of the table that have to be compared", None, CLAMPS, derived=True),
     ),
     inputs=("x", "table"),
+    roles={"table": Role.TABLE},
+    signature=Signature(
+        "Table",
+        (
+            X,
+            X_SCALE,
+            Input("table", Role.TABLE, unquantized=True),
+            Input("first", Role.CONSTANT, unquantized=True),
+            Y_SCALE,
+        ),
+    ),
     primitives=frozenset({"lut", "cmp", "select"}),
     infer=infer,
     reference=reference,

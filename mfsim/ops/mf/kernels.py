@@ -29,7 +29,7 @@ class Weights(NamedTuple):
 
 
 @kernel
-def prepare(x, zero, magnitude, places, signs, values):
+def _prepare(x, zero, magnitude, places, signs, values):
     """Fill `signs` and `values` (x or |x|, shifted left by `places`) for flat x."""
     for i in range(x.size):
         signs[i] = sign(x[i], zero)
@@ -37,15 +37,15 @@ def prepare(x, zero, magnitude, places, signs, values):
         values[i] = shift_left(code, places) if places > 0 else code
 
 
-def prepared_operand(codes, attributes, which):
+def _prepared_operand(codes, attributes, which):
     """Return (values, signs) of the dynamic operand `which`, "x" or "w"."""
     signs, values = np.empty_like(codes), np.empty_like(codes)
     magnitude, places = _form(attributes, which)
-    prepare(codes.reshape(-1), attributes["sign_zero"], magnitude, places, signs.reshape(-1), values.reshape(-1))
+    _prepare(codes.reshape(-1), attributes["sign_zero"], magnitude, places, signs.reshape(-1), values.reshape(-1))
     return values, signs
 
 
-def prepared_constant(codes, attributes):
+def _prepared_constant(codes, attributes):
     """Return (values, signs) of constant weights: work done beforehand."""
     magnitude, places = _form(attributes, "w")
     signs = np.sign(codes) + attributes["sign_zero"] * (codes == 0)
@@ -57,7 +57,7 @@ def _form(attributes, which):
     return attributes["form"] == "abs", places
 
 
-def as_weights(values, signs, bias, attributes):
+def _as_weights(values, signs, bias, attributes):
     """Return the `Weights` of prepared `values` and `signs`; `bias` is a list of 0 or 1 arrays."""
     shift_x, shift_w = (
         np.array(np.broadcast_to(np.array(attributes[name], dtype=np.int64), values.shape[1:2]))
@@ -67,7 +67,7 @@ def as_weights(values, signs, bias, attributes):
 
 
 @kernel
-def term_sums(x, signs_x, weights, at, first, y):
+def _term_sums(x, signs_x, weights, at, first, y):
     """Fill y with the sums of the terms of x (1-D) and the weights of outputs `first` onwards of set `at`."""
     values, signs, bias, split = weights.values, weights.signs, weights.bias, weights.split
     has_bias = bias.size > 0
@@ -76,13 +76,13 @@ def term_sums(x, signs_x, weights, at, first, y):
         start = bias[o] if has_bias else 0
         if split:
             shift_x, shift_w = weights.shift_x[o], weights.shift_w[o]
-            y[i] = split_sum(x, signs_x, values[at, o], signs[at, o], start, has_bias, shift_x, shift_w)
+            y[i] = _split_sum(x, signs_x, values[at, o], signs[at, o], start, has_bias, shift_x, shift_w)
         else:
-            y[i] = joint_sum(x, signs_x, values[at, o], signs[at, o], start, has_bias)
+            y[i] = _joint_sum(x, signs_x, values[at, o], signs[at, o], start, has_bias)
 
 
 @kernel
-def split_sum(x, signs_x, w, signs_w, bias, has_bias, shift_x, shift_w):
+def _split_sum(x, signs_x, w, signs_w, bias, has_bias, shift_x, shift_w):
     """Return the sum of the terms of x and w (1-D) with two accumulators joined at the end."""
     if has_bias and shift_x == 0:
         acc_x = addsub(bias, x[0], signs_w[0])
@@ -95,11 +95,11 @@ def split_sum(x, signs_x, w, signs_w, bias, has_bias, shift_x, shift_w):
     for k in range(1, x.size):
         acc_x = addsub(acc_x, x[k], signs_w[k])
         acc_w = addsub(acc_w, w[k], signs_x[k])
-    return joined(acc_x, acc_w, shift_x, shift_w)
+    return _joined(acc_x, acc_w, shift_x, shift_w)
 
 
 @kernel
-def joined(acc_x, acc_w, shift_x, shift_w):
+def _joined(acc_x, acc_w, shift_x, shift_w):
     """Return the sum of two accumulators on the finer of their grids."""
     if shift_x > 0:
         acc_x = shift_left(acc_x, shift_x)
@@ -109,7 +109,7 @@ def joined(acc_x, acc_w, shift_x, shift_w):
 
 
 @kernel
-def joint_sum(x, signs_x, w, signs_w, bias, has_bias):
+def _joint_sum(x, signs_x, w, signs_w, bias, has_bias):
     """Return the sum of the terms of x and w (1-D) in one accumulator."""
     acc = addsub(bias, x[0], signs_w[0]) if has_bias else negate(x[0], signs_w[0])
     acc = addsub(acc, w[0], signs_x[0])
@@ -123,26 +123,26 @@ def joint_sum(x, signs_x, w, signs_w, bias, has_bias):
 
 
 @kernel
-def plain_mf_matmul(x, signs_x, weights, y):
+def _plain_mf_matmul(x, signs_x, weights, y):
     """Take x [G, M, K] and y [G, M, O]; weights in one set for all G, or in G sets."""
     sets = weights.values.shape[0]
     for g in range(y.shape[0]):
         for m in range(y.shape[1]):
-            term_sums(x[g, m], signs_x[g, m], weights, g % sets, 0, y[g, m])
+            _term_sums(x[g, m], signs_x[g, m], weights, g % sets, 0, y[g, m])
 
 
 def run_mf_matmul(inputs, attributes, outputs):
     constant = inputs[1].ndim == 2
     x, w, y = as_matrices(inputs[0], inputs[1], outputs[0])
-    values, signs = prepared_constant(w, attributes) if constant else prepared_operand(w, attributes, "w")
-    plain_mf_matmul(*prepared_operand(x, attributes, "x"), as_weights(values, signs, inputs[2:], attributes), y)
+    values, signs = _prepared_constant(w, attributes) if constant else _prepared_operand(w, attributes, "w")
+    _plain_mf_matmul(*_prepared_operand(x, attributes, "x"), _as_weights(values, signs, inputs[2:], attributes), y)
 
 
 # mf_conv2d: two-dimensional convolution with the MF operator. Definition: mfsim/ops/mf/mf_conv2d.py.
 
 
 @kernel
-def plain_mf_conv2d(x, signs_x, weights, groups, window, zero, patch, patch_signs, y):
+def _plain_mf_conv2d(x, signs_x, weights, groups, window, zero, patch, patch_signs, y):
     """Take x [N, C, H, W], weights in one set, y [N, O, H', W']; the patches hold one window of one group."""
     each, channels = y.shape[1] // groups, x.shape[1] // groups
     for n in range(y.shape[0]):
@@ -152,18 +152,18 @@ def plain_mf_conv2d(x, signs_x, weights, groups, window, zero, patch, patch_sign
                     gather(x[n], g * channels, row, column, window, 0, patch)
                     gather(signs_x[n], g * channels, row, column, window, zero, patch_signs)
                     first = g * each
-                    term_sums(patch, patch_signs, weights, 0, first, y[n, first : first + each, row, column])
+                    _term_sums(patch, patch_signs, weights, 0, first, y[n, first : first + each, row, column])
 
 
 def run_mf_conv2d(inputs, attributes, outputs):
     x, w = inputs[0], inputs[1]
-    values_w, signs_w = prepared_constant(w.reshape(1, w.shape[0], -1), attributes)
-    values, signs = prepared_operand(x, attributes, "x")
+    values_w, signs_w = _prepared_constant(w.reshape(1, w.shape[0], -1), attributes)
+    values, signs = _prepared_operand(x, attributes, "x")
     patch = np.empty((2, values_w.shape[2]), dtype=x.dtype)
-    plain_mf_conv2d(
+    _plain_mf_conv2d(
         values,
         signs,
-        as_weights(values_w, signs_w, inputs[2:], attributes),
+        _as_weights(values_w, signs_w, inputs[2:], attributes),
         attributes["groups"],
         window_of(w.shape[2:], attributes),
         attributes["sign_zero"],
@@ -176,7 +176,7 @@ def run_mf_conv2d(inputs, attributes, outputs):
 
 
 @kernel
-def plain_mf_mul(x, signs_x, w, signs_w, split, shift_x, shift_w, y):
+def _plain_mf_mul(x, signs_x, w, signs_w, split, shift_x, shift_w, y):
     """Take x and y [N, S]; w [N, S], or [1, S] for constant weights."""
     for n in range(y.shape[0]):
         m = n % w.shape[0]
@@ -184,7 +184,7 @@ def plain_mf_mul(x, signs_x, w, signs_w, split, shift_x, shift_w, y):
             part_x = negate(x[n, i], signs_w[m, i])
             if split:
                 part_w = negate(w[m, i], signs_x[n, i])
-                y[n, i] = joined(part_x, part_w, shift_x, shift_w)
+                y[n, i] = _joined(part_x, part_w, shift_x, shift_w)
             else:
                 y[n, i] = addsub(part_x, w[m, i], signs_x[n, i])
 
@@ -193,10 +193,10 @@ def run_mf_mul(inputs, attributes, outputs):
     (x, w), y = inputs, outputs[0]
     flat = (y.shape[0], int(np.prod(y.shape[1:], dtype=np.int64)))
     if w.ndim == x.ndim:
-        weights = [a.reshape(flat) for a in prepared_operand(w, attributes, "w")]
+        weights = [a.reshape(flat) for a in _prepared_operand(w, attributes, "w")]
     else:
         spread = np.array(np.broadcast_to(w, x.shape[1:])).reshape(1, flat[1])
-        weights = prepared_constant(spread, attributes)
-    operands = [a.reshape(flat) for a in prepared_operand(x, attributes, "x")]
+        weights = _prepared_constant(spread, attributes)
+    operands = [a.reshape(flat) for a in _prepared_operand(x, attributes, "x")]
     split = attributes["grid"] == "split"
-    plain_mf_mul(*operands, *weights, split, attributes["shift_x"][0], attributes["shift_w"][0], y.reshape(flat))
+    _plain_mf_mul(*operands, *weights, split, attributes["shift_x"][0], attributes["shift_w"][0], y.reshape(flat))

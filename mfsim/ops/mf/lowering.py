@@ -10,7 +10,7 @@ from mfsim.compiler.lower.product_rules import conv_rule, matmul_rule, stated_at
 # MFMul: the MF operator in place of an elementwise product.
 
 
-def mf_mul(lowering: Lowering, node: FileNode) -> None:
+def _mf_mul(lowering: Lowering, node: FileNode) -> None:
     """Emit mf_mul; the operator is symmetric, so a constant may stand on either side."""
     k = 0 if lowering.is_activation(node, 0) else 1
     x = lowering.tensor(node, k)
@@ -25,5 +25,5 @@ def mf_mul(lowering: Lowering, node: FileNode) -> None:
 RULES = {
     ("org.mfsim", "MFConv"): conv_rule("mf_conv2d"),
     ("org.mfsim", "MFMatMul"): matmul_rule("mf_matmul"),
-    ("org.mfsim", "MFMul"): mf_mul,
+    ("org.mfsim", "MFMul"): _mf_mul,
 }

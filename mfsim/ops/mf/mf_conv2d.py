@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from mfsim.ops.op import Op
 from mfsim.ops.products import MF_ATTRIBUTES, MF_HELD, derive, mf_count, mf_inference, mf_terms, shift_gains, unpacked
+from mfsim.ops.traits import Role, Signature, Trait, W, X
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
@@ -38,6 +39,11 @@ OP = Op(
     summary="two-dimensional convolution with the MF operator",
     attributes=(*MF_ATTRIBUTES, *CONVOLUTION_ATTRIBUTES),
     inputs=("x", "w", "bias?"),
+    traits=frozenset(
+        {Trait.CONVOLUTION, Trait.FUSES_EPILOGUE, Trait.JOINS_GRIDS, Trait.MF_TERMS, Trait.OUTPUTS_FIRST, Trait.PRODUCT}
+    ),
+    roles={"w": Role.WEIGHT, "bias": Role.BIAS},
+    signature=Signature("MFConv", (X, W), ("form", "sign_zero", "grid", "strides", "pads", "dilations", "group")),
     primitives=frozenset({"addsub", "neg", "abs", "sign", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

@@ -12,6 +12,7 @@ from __future__ import annotations
 from mfsim.ops.matrices import matrix_sums, matrix_terms
 from mfsim.ops.op import Op, size
 from mfsim.ops.products import MF_ATTRIBUTES, MF_HELD, derive, mf_count, mf_inference, mf_terms, shift_gains, unpacked
+from mfsim.ops.traits import Role, Signature, Trait, W, X
 
 
 def infer(tensors, attributes):
@@ -38,6 +39,9 @@ OP = Op(
     summary="matrix product with the MF operator",
     attributes=MF_ATTRIBUTES,
     inputs=("x", "w", "bias?"),
+    traits=frozenset({Trait.FUSES_EPILOGUE, Trait.JOINS_GRIDS, Trait.MF_TERMS, Trait.PRODUCT}),
+    roles={"w": Role.WEIGHT, "bias": Role.BIAS},
+    signature=Signature("MFMatMul", (X, W), ("form", "sign_zero", "grid")),
     primitives=frozenset({"addsub", "neg", "abs", "sign", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

@@ -13,6 +13,7 @@ from mfsim.ops.bounds import mf_bounds
 from mfsim.ops.broadcast_products import check_operands, element_operands, element_range, range_axis
 from mfsim.ops.op import Inference, Op, result, size
 from mfsim.ops.products import MF_ATTRIBUTES, derive, joined_scale, mf_count, mf_terms, mf_words, shift_gains
+from mfsim.ops.traits import Input, Role, Signature, Trait, X
 
 
 def infer(tensors, attributes):
@@ -41,6 +42,8 @@ OP = Op(
     summary="element-wise product with the MF operator",
     attributes=MF_ATTRIBUTES,
     inputs=("x", "w"),
+    traits=frozenset({Trait.MF_TERMS}),
+    signature=Signature("MFMul", (X, Input("W", Role.ACTIVATION)), ("form", "sign_zero", "grid")),
     primitives=frozenset({"addsub", "neg", "abs", "sign", "shift"}),
     infer=infer,
     reference=reference,

@@ -45,7 +45,6 @@ OPERANDS = f"""
     >
 """
 
-
 # MFMatMul: matrix product with the MF operator. Definition: mfsim/ops/mf/mf_matmul.py.
 
 MF_MATMUL = f"""
@@ -58,7 +57,6 @@ MFMatMul <form, sign_zero, grid> (X, W) => (Y) {{
     Y = Add (x_part, w_part)
 }}
 """
-
 
 # MFConv: 2-D convolution with the MF operator. Definition: mfsim/ops/mf/mf_conv2d.py.
 #
@@ -79,7 +77,6 @@ MFConv <form, sign_zero, grid, strides, pads, dilations, group> (X, W) => (Y) {{
 }}
 """
 
-
 # MFMul: the MF operator, element by element, with broadcasting. Definition: mfsim/ops/mf/mf_mul.py.
 
 MF_MUL = f"""
@@ -92,7 +89,6 @@ MFMul <form, sign_zero, grid> (X, W) => (Y) {{
     Y = Add (x_part, w_part)
 }}
 """
-
 
 # Shared by the MF products: signs and operands of both sides, and the joined sum.
 #
@@ -117,7 +113,7 @@ JOIN_TEXT = """
 """From `part_x` and `part_w` to `joined`."""
 
 
-def operand_text(source: str, name: str) -> str:
+def _operand_text(source: str, name: str) -> str:
     """Return statements from the codes `source` to `sign_<name>` and `operand_<name>`."""
     return f"""
   plain_sign_{name} = Sign({source})
@@ -128,7 +124,7 @@ def operand_text(source: str, name: str) -> str:
 """
 
 
-def mf_inputs(attributes: Mapping[str, Any], channel_axis: int, ndim: int) -> Arrays:
+def _mf_inputs(attributes: Mapping[str, Any], channel_axis: int, ndim: int) -> Arrays:
     """Return the derived inputs of an MF product whose output has its channels on `channel_axis` of `ndim`."""
     return {
         "sign_zero": attributes["sign_zero"],
@@ -138,7 +134,7 @@ def mf_inputs(attributes: Mapping[str, Any], channel_axis: int, ndim: int) -> Ar
     }
 
 
-def mf_bits(attributes: Mapping[str, Any], inputs: Tensors, axes: tuple[int, ...]) -> int:
+def _mf_bits(attributes: Mapping[str, Any], inputs: Tensors, axes: tuple[int, ...]) -> int:
     """Return the bits that hold both parts, shifted, and their sum, for terms that are summed along `axes` of w."""
     x, w, *bias = inputs
     length = math.prod(w.shape[axis] for axis in axes)
@@ -152,8 +148,8 @@ def mf_bits(attributes: Mapping[str, Any], inputs: Tensors, axes: tuple[int, ...
 
 MF_MATMUL_TEXT = (
     CONSTANTS_TEXT
-    + operand_text("x", "x")
-    + operand_text("w", "w")
+    + _operand_text("x", "x")
+    + _operand_text("w", "w")
     + """
   part_x = MatMul(operand_x, sign_w)
   part_w = MatMul(sign_x, operand_w)
@@ -165,19 +161,18 @@ MF_MATMUL_TEXT = (
 )
 
 
-def mf_matmul_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _mf_matmul_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     ndim = len(outputs[0].shape)
-    return {"bias": [0], **mf_inputs(attributes_of(node), ndim - 1, ndim)}
+    return {"bias": [0], **_mf_inputs(attributes_of(node), ndim - 1, ndim)}
 
 
-def mf_matmul_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
-    return mf_bits(attributes_of(node), inputs, (-2,))
+def _mf_matmul_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
+    return _mf_bits(attributes_of(node), inputs, (-2,))
 
 
 MF_MATMUL_INTEGER = IntegerBody(
-    text=MF_MATMUL_TEXT, extra=MF_EXTRA, derived=mf_matmul_inputs, needs_bits=mf_matmul_bits
+    text=MF_MATMUL_TEXT, extra=MF_EXTRA, derived=_mf_matmul_inputs, needs_bits=_mf_matmul_bits
 )
-
 
 # mf_conv2d: two MatMul of signs with operands, taken over all windows.
 #
@@ -186,13 +181,13 @@ MF_MATMUL_INTEGER = IntegerBody(
 MF_CONV2D_TEXT = (
     CONSTANTS_TEXT
     + PLANES_TEXT
-    + operand_text("planes", "x")
+    + _operand_text("planes", "x")
     + columns_text("sign_x", "signs")
     + columns_text("operand_x", "operands")
     + """
   weights = Reshape(w, weights_shape)
 """
-    + operand_text("weights", "w")
+    + _operand_text("weights", "w")
     + """
   products_x = MatMul(sign_w, operands)
   products_w = MatMul(operand_w, signs)
@@ -207,25 +202,24 @@ MF_CONV2D_TEXT = (
 )
 
 
-def mf_conv2d_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
-    return convolution_inputs(node, inputs, outputs) | mf_inputs(attributes_of(node), 1, 4)
+def _mf_conv2d_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+    return convolution_inputs(node, inputs, outputs) | _mf_inputs(attributes_of(node), 1, 4)
 
 
-def mf_conv2d_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
-    return mf_bits(attributes_of(node), inputs, (1, 2, 3))
+def _mf_conv2d_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
+    return _mf_bits(attributes_of(node), inputs, (1, 2, 3))
 
 
 MF_CONV2D_INTEGER = IntegerBody(
-    text=MF_CONV2D_TEXT, extra={**CONVOLUTION_EXTRA, **MF_EXTRA}, derived=mf_conv2d_inputs, needs_bits=mf_conv2d_bits
+    text=MF_CONV2D_TEXT, extra={**CONVOLUTION_EXTRA, **MF_EXTRA}, derived=_mf_conv2d_inputs, needs_bits=_mf_conv2d_bits
 )
-
 
 # mf_mul: element by element, sign times operand; a constant w broadcasts against one sample.
 
 MF_MUL_TEXT = (
     CONSTANTS_TEXT
-    + operand_text("x", "x")
-    + operand_text("w", "w")
+    + _operand_text("x", "x")
+    + _operand_text("w", "w")
     + """
   part_x = Mul(operand_x, sign_w)
   part_w = Mul(sign_x, operand_w)
@@ -237,16 +231,16 @@ MF_MUL_TEXT = (
 )
 
 
-def mf_mul_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _mf_mul_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     ndim = len(outputs[0].shape)
-    return mf_inputs(attributes_of(node), ndim - 1, ndim)
+    return _mf_inputs(attributes_of(node), ndim - 1, ndim)
 
 
-def mf_mul_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
-    return mf_bits(attributes_of(node), inputs, ())
+def _mf_mul_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
+    return _mf_bits(attributes_of(node), inputs, ())
 
 
-MF_MUL_INTEGER = IntegerBody(text=MF_MUL_TEXT, extra=MF_EXTRA, derived=mf_mul_inputs, needs_bits=mf_mul_bits)
+MF_MUL_INTEGER = IntegerBody(text=MF_MUL_TEXT, extra=MF_EXTRA, derived=_mf_mul_inputs, needs_bits=_mf_mul_bits)
 
 MODEL_BODIES = {
     "mf_matmul": (MF_MATMUL,),

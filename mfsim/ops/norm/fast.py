@@ -41,7 +41,7 @@ class Statistic(NamedTuple):
 
 
 @kernel
-def normalise(x, y, rows, gamma, beta, statistic, quotient):
+def _normalise(x, y, rows, gamma, beta, statistic, quotient):
     """Fill `rows` rows of y from those of x, both `packed`; gamma is float64, beta of the word of all sums."""
     length, word = gamma.size, beta.dtype.type
     n, none, real_n = word(length), word(0), np.float64(length)
@@ -89,7 +89,7 @@ def _prepared(inputs, outputs, gamma, beta, statistic, quotient, numerator):
     gamma, beta = gamma.astype(np.float64), beta.astype(word)
 
     def run(arrays, attributes, results):
-        normalise(packed(arrays[0]), packed(results[0]), arrays[0].size // length, gamma, beta, statistic, quotient)
+        _normalise(packed(arrays[0]), packed(results[0]), arrays[0].size // length, gamma, beta, statistic, quotient)
 
     return run
 
@@ -100,7 +100,7 @@ def _deviation(x, centred):
     return (length - 1) * (x.high - x.low) if centred else length * max(-x.low, x.high)
 
 
-def root_norm(inputs, outputs, attributes, centred):
+def _root_norm(inputs, outputs, attributes, centred):
     """Return the `run` of a norm that divides by a root, or multiplies by its reciprocal; None if words are too long."""
     x, gamma = inputs[0], inputs[1].codes
     beta = inputs[2].codes if len(inputs) > 2 else np.zeros(gamma.size, np.int64)
@@ -117,7 +117,7 @@ def root_norm(inputs, outputs, attributes, centred):
     return _prepared(inputs, outputs, gamma, beta, statistic, quotient, product + (1 << power - shift - 1))
 
 
-def shift_norm(inputs, outputs, attributes, kind):
+def _shift_norm(inputs, outputs, attributes, kind):
     """Return the `run` of a shift norm of `kind`, or None if words are too long."""
     x, thresholds, beta = inputs[0], inputs[1].codes, inputs[2].codes
     places = np.array(attributes["exponents"]) + attributes["fraction"] + GAIN_PLACES
@@ -133,7 +133,7 @@ LAYER_NORM_ISAS = ("portable",)
 
 def prepare_layer_norm(inputs, outputs, attributes):
     """Return the `run` of these operands, or None if their words are too long."""
-    return root_norm(inputs, outputs, attributes, centred=True)
+    return _root_norm(inputs, outputs, attributes, centred=True)
 
 
 # layer_norm_recip, fast form: centred codes times the reciprocal of their root, in float64 and exact.
@@ -143,7 +143,7 @@ LAYER_NORM_RECIP_ISAS = ("portable",)
 
 def prepare_layer_norm_recip(inputs, outputs, attributes):
     """Return the `run` of these operands, or None if their words are too long."""
-    return root_norm(inputs, outputs, attributes, centred=True)
+    return _root_norm(inputs, outputs, attributes, centred=True)
 
 
 # rms_norm, fast form: codes times one number for their row, in float64 and exact.
@@ -153,7 +153,7 @@ RMS_NORM_ISAS = ("portable",)
 
 def prepare_rms_norm(inputs, outputs, attributes):
     """Return the `run` of these operands, or None if their words are too long."""
-    return root_norm(inputs, outputs, attributes, centred=False)
+    return _root_norm(inputs, outputs, attributes, centred=False)
 
 
 # rms_norm_recip, fast form: codes times the reciprocal of their root, in float64 and exact.
@@ -163,7 +163,7 @@ RMS_NORM_RECIP_ISAS = ("portable",)
 
 def prepare_rms_norm_recip(inputs, outputs, attributes):
     """Return the `run` of these operands, or None if their words are too long."""
-    return root_norm(inputs, outputs, attributes, centred=False)
+    return _root_norm(inputs, outputs, attributes, centred=False)
 
 
 # shift_norm_l1, fast form: centred codes times a power of two for their row, in float64 and exact.
@@ -173,7 +173,7 @@ SHIFT_NORM_L1_ISAS = ("portable",)
 
 def prepare_shift_norm_l1(inputs, outputs, attributes):
     """Return the `run` of these operands, or None if their words are too long."""
-    return shift_norm(inputs, outputs, attributes, MAGNITUDES)
+    return _shift_norm(inputs, outputs, attributes, MAGNITUDES)
 
 
 # shift_norm_l2, fast form: centred codes times a power of two for their row, in float64 and exact.
@@ -183,4 +183,4 @@ SHIFT_NORM_L2_ISAS = ("portable",)
 
 def prepare_shift_norm_l2(inputs, outputs, attributes):
     """Return the `run` of these operands, or None if their words are too long."""
-    return shift_norm(inputs, outputs, attributes, SPREAD)
+    return _shift_norm(inputs, outputs, attributes, SPREAD)

@@ -28,7 +28,7 @@ from mfsim.kernels.rows.search import reached, search_table
 
 
 @kernel
-def times_length(code, factor, by_shifts):
+def _times_length(code, factor, by_shifts):
     """Return factor * code, factor >= 1: one product, or a shift for each bit of the factor and their sum."""
     if not by_shifts:
         return mul(code, factor)
@@ -45,7 +45,7 @@ def times_length(code, factor, by_shifts):
 
 
 @kernel
-def row_sum(row):
+def _row_sum(row):
     """Return the sum of a row."""
     total = row[0]
     for i in range(1, row.size):
@@ -54,34 +54,34 @@ def row_sum(row):
 
 
 @kernel
-def centre(row, by_shifts, centred):
+def _centre(row, by_shifts, centred):
     """Fill `centred` with N q - sum q, and return sum q."""
-    total = row_sum(row)
+    total = _row_sum(row)
     for i in range(row.size):
-        centred[i] = addsub(times_length(row[i], row.size, by_shifts), total, -1)
+        centred[i] = addsub(_times_length(row[i], row.size, by_shifts), total, -1)
     return total
 
 
 @kernel
-def absolutes(codes, magnitudes):
+def _absolutes(codes, magnitudes):
     """Fill `magnitudes` with |codes|."""
     for i in range(codes.size):
         magnitudes[i] = absolute(codes[i])
 
 
 @kernel
-def scaled_squares(row, by_shifts):
+def _scaled_squares(row, by_shifts):
     """Return N sum q**2."""
     squares = mul(row[0], row[0])
     for i in range(1, row.size):
         squares = addsub(squares, mul(row[i], row[i]), 1)
-    return times_length(squares, row.size, by_shifts)
+    return _times_length(squares, row.size, by_shifts)
 
 
 @kernel
-def spread(row, total, by_shifts):
+def _spread(row, total, by_shifts):
     """Return N sum q**2 - total**2, where `total` is the sum of the row."""
-    return addsub(scaled_squares(row, by_shifts), mul(total, total), -1)
+    return addsub(_scaled_squares(row, by_shifts), mul(total, total), -1)
 
 
 @kernel
@@ -93,7 +93,7 @@ def guarded_root(variation, guard, eps):
 
 
 @kernel
-def divide_rows(codes, gamma, found, shift, y):
+def _divide_rows(codes, gamma, found, shift, y):
     """Fill y with codes * gamma * 2**shift / found, rounded to the nearest, halves away from 0."""
     added = shift_left(found, -shift) if shift < 0 else found
     divisor = shift_left(found, 1 + max(-shift, 0))
@@ -104,7 +104,7 @@ def divide_rows(codes, gamma, found, shift, y):
 
 
 @kernel
-def multiply_rows(codes, gamma, found, power, shift, y):
+def _multiply_rows(codes, gamma, found, power, shift, y):
     """Fill y with codes * gamma * (2**power // found) * 2**(shift - power), rounded likewise."""
     reciprocal = divide(1 << power, found)
     places = power - shift
@@ -115,7 +115,7 @@ def multiply_rows(codes, gamma, found, power, shift, y):
 
 
 @kernel
-def shift_rows(codes, magnitudes, power, places, y):
+def _shift_rows(codes, magnitudes, power, places, y):
     """Fill y with codes * 2**(places - 8 - power), rounded to the nearest, halves away from 0."""
     half = shift_left(1, host_places(power, 7))
     for i in range(codes.size):
@@ -124,7 +124,7 @@ def shift_rows(codes, magnitudes, power, places, y):
 
 
 @kernel
-def offset(beta, y):
+def _offset(beta, y):
     """Add beta to y."""
     for i in range(y.size):
         y[i] = addsub(y[i], beta[i], 1)
@@ -134,18 +134,18 @@ def offset(beta, y):
 
 
 @kernel
-def plain_layer_norm(x, gamma, beta, guard, eps, shift, by_shifts, codes, y):
+def _plain_layer_norm(x, gamma, beta, guard, eps, shift, by_shifts, codes, y):
     """Take x and y [rows, N]; `codes` holds one row."""
     for r in range(x.shape[0]):
-        total = centre(x[r], by_shifts, codes)
-        found = guarded_root(spread(x[r], total, by_shifts), guard, eps)
-        divide_rows(codes, gamma, found, shift, y[r])
-        offset(beta, y[r])
+        total = _centre(x[r], by_shifts, codes)
+        found = guarded_root(_spread(x[r], total, by_shifts), guard, eps)
+        _divide_rows(codes, gamma, found, shift, y[r])
+        _offset(beta, y[r])
 
 
 def run_layer_norm(inputs, attributes, outputs):
     x, gamma, beta = inputs
-    plain_layer_norm(
+    _plain_layer_norm(
         as_rows(x),
         np.array(gamma),
         np.array(beta),
@@ -162,18 +162,18 @@ def run_layer_norm(inputs, attributes, outputs):
 
 
 @kernel
-def plain_layer_norm_recip(x, gamma, beta, guard, eps, power, shift, by_shifts, codes, y):
+def _plain_layer_norm_recip(x, gamma, beta, guard, eps, power, shift, by_shifts, codes, y):
     """Take x and y [rows, N]; `codes` holds one row."""
     for r in range(x.shape[0]):
-        total = centre(x[r], by_shifts, codes)
-        found = guarded_root(spread(x[r], total, by_shifts), guard, eps)
-        multiply_rows(codes, gamma, found, power, shift, y[r])
-        offset(beta, y[r])
+        total = _centre(x[r], by_shifts, codes)
+        found = guarded_root(_spread(x[r], total, by_shifts), guard, eps)
+        _multiply_rows(codes, gamma, found, power, shift, y[r])
+        _offset(beta, y[r])
 
 
 def run_layer_norm_recip(inputs, attributes, outputs):
     x, gamma, beta = inputs
-    plain_layer_norm_recip(
+    _plain_layer_norm_recip(
         as_rows(x),
         np.array(gamma),
         np.array(beta),
@@ -191,18 +191,18 @@ def run_layer_norm_recip(inputs, attributes, outputs):
 
 
 @kernel
-def plain_rms_norm(x, gamma, guard, eps, shift, by_shifts, codes, y):
+def _plain_rms_norm(x, gamma, guard, eps, shift, by_shifts, codes, y):
     """Take x and y [rows, N]; `codes` holds one row."""
     for r in range(x.shape[0]):
         for i in range(codes.size):
-            codes[i] = times_length(x[r, i], codes.size, by_shifts)
-        found = guarded_root(scaled_squares(x[r], by_shifts), guard, eps)
-        divide_rows(codes, gamma, found, shift, y[r])
+            codes[i] = _times_length(x[r, i], codes.size, by_shifts)
+        found = guarded_root(_scaled_squares(x[r], by_shifts), guard, eps)
+        _divide_rows(codes, gamma, found, shift, y[r])
 
 
 def run_rms_norm(inputs, attributes, outputs):
     x, gamma = inputs
-    plain_rms_norm(
+    _plain_rms_norm(
         as_rows(x),
         np.array(gamma),
         attributes["guard"],
@@ -218,18 +218,18 @@ def run_rms_norm(inputs, attributes, outputs):
 
 
 @kernel
-def plain_rms_norm_recip(x, gamma, guard, eps, power, shift, by_shifts, codes, y):
+def _plain_rms_norm_recip(x, gamma, guard, eps, power, shift, by_shifts, codes, y):
     """Take x and y [rows, N]; `codes` holds one row."""
     for r in range(x.shape[0]):
         for i in range(codes.size):
-            codes[i] = times_length(x[r, i], codes.size, by_shifts)
-        found = guarded_root(scaled_squares(x[r], by_shifts), guard, eps)
-        multiply_rows(codes, gamma, found, power, shift, y[r])
+            codes[i] = _times_length(x[r, i], codes.size, by_shifts)
+        found = guarded_root(_scaled_squares(x[r], by_shifts), guard, eps)
+        _multiply_rows(codes, gamma, found, power, shift, y[r])
 
 
 def run_rms_norm_recip(inputs, attributes, outputs):
     x, gamma = inputs
-    plain_rms_norm_recip(
+    _plain_rms_norm_recip(
         as_rows(x),
         np.array(gamma),
         attributes["guard"],
@@ -246,19 +246,19 @@ def run_rms_norm_recip(inputs, attributes, outputs):
 
 
 @kernel
-def plain_shift_norm_l1(x, table, beta, places, codes, magnitudes, y):
+def _plain_shift_norm_l1(x, table, beta, places, codes, magnitudes, y):
     """Take x and y [rows, N]; `codes` and `magnitudes` hold one row, `places` are F + g + 8 by channel."""
     for r in range(x.shape[0]):
-        centre(x[r], True, codes)
-        absolutes(codes, magnitudes)
-        power = reached(row_sum(magnitudes), table)
-        shift_rows(codes, magnitudes, power, places, y[r])
-        offset(beta, y[r])
+        _centre(x[r], True, codes)
+        _absolutes(codes, magnitudes)
+        power = reached(_row_sum(magnitudes), table)
+        _shift_rows(codes, magnitudes, power, places, y[r])
+        _offset(beta, y[r])
 
 
 def run_shift_norm_l1(inputs, attributes, outputs):
     x, thresholds, beta = inputs
-    plain_shift_norm_l1(
+    _plain_shift_norm_l1(
         as_rows(x),
         search_table(thresholds),
         np.array(beta),
@@ -273,19 +273,19 @@ def run_shift_norm_l1(inputs, attributes, outputs):
 
 
 @kernel
-def plain_shift_norm_l2(x, table, beta, places, codes, magnitudes, y):
+def _plain_shift_norm_l2(x, table, beta, places, codes, magnitudes, y):
     """Take x and y [rows, N]; `codes` and `magnitudes` hold one row, `places` are F + g + 8 by channel."""
     for r in range(x.shape[0]):
-        total = centre(x[r], True, codes)
-        absolutes(codes, magnitudes)
-        power = reached(spread(x[r], total, True), table)
-        shift_rows(codes, magnitudes, power, places, y[r])
-        offset(beta, y[r])
+        total = _centre(x[r], True, codes)
+        _absolutes(codes, magnitudes)
+        power = reached(_spread(x[r], total, True), table)
+        _shift_rows(codes, magnitudes, power, places, y[r])
+        _offset(beta, y[r])
 
 
 def run_shift_norm_l2(inputs, attributes, outputs):
     x, thresholds, beta = inputs
-    plain_shift_norm_l2(
+    _plain_shift_norm_l2(
         as_rows(x),
         search_table(thresholds),
         np.array(beta),

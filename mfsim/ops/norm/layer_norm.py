@@ -16,12 +16,27 @@ from functools import partial
 from mfsim.ops.norm import root_norms
 from mfsim.ops.norm.definition import CENTRED_HELD, SPREAD_HELD
 from mfsim.ops.op import Op
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 OP = Op(
     name="layer_norm",
     summary="LayerNorm over the last axis, a division for each code",
     attributes=root_norms.ATTRIBUTES,
     inputs=("x", "gamma", "beta"),
+    roles={"gamma": Role.WEIGHT, "beta": Role.BIAS},
+    signature=Signature(
+        "LayerNorm",
+        (
+            X,
+            X_SCALE,
+            Input("gamma", Role.WEIGHT, "weight"),
+            Input("gamma_scale", Role.WEIGHT_SCALE, "weight.scale"),
+            Input("beta", Role.BIAS, "bias"),
+            Input("eps", Role.CONSTANT),
+            Input("guard", Role.CONSTANT),
+            Y_SCALE,
+        ),
+    ),
     primitives=root_norms.PRIMITIVES,
     infer=partial(root_norms.infer, "layer_norm", True),
     reference=partial(root_norms.reference, True),

@@ -44,31 +44,31 @@ def _root_norm(lowering: Lowering, node: FileNode, op: str, centred: bool, recip
     lowering.emit(node, op, inputs, attributes)
 
 
-def layer_norm(lowering: Lowering, node: FileNode) -> None:
+def _layer_norm(lowering: Lowering, node: FileNode) -> None:
     """Emit layer_norm."""
     _root_norm(lowering, node, "layer_norm", centred=True, reciprocal=False)
 
 
-def layer_norm_recip(lowering: Lowering, node: FileNode) -> None:
+def _layer_norm_recip(lowering: Lowering, node: FileNode) -> None:
     """Emit layer_norm_recip."""
     _root_norm(lowering, node, "layer_norm_recip", centred=True, reciprocal=True)
 
 
-def rms_norm(lowering: Lowering, node: FileNode) -> None:
+def _rms_norm(lowering: Lowering, node: FileNode) -> None:
     """Emit rms_norm."""
     _root_norm(lowering, node, "rms_norm", centred=False, reciprocal=False)
 
 
-def rms_norm_recip(lowering: Lowering, node: FileNode) -> None:
+def _rms_norm_recip(lowering: Lowering, node: FileNode) -> None:
     """Emit rms_norm_recip."""
     _root_norm(lowering, node, "rms_norm_recip", centred=False, reciprocal=True)
 
 
 ROOT_NORMS_RULES = {
-    ("org.mfsim", "LayerNorm"): layer_norm,
-    ("org.mfsim", "LayerNormRecip"): layer_norm_recip,
-    ("org.mfsim", "RMSNorm"): rms_norm,
-    ("org.mfsim", "RMSNormRecip"): rms_norm_recip,
+    ("org.mfsim", "LayerNorm"): _layer_norm,
+    ("org.mfsim", "LayerNormRecip"): _layer_norm_recip,
+    ("org.mfsim", "RMSNorm"): _rms_norm,
+    ("org.mfsim", "RMSNormRecip"): _rms_norm_recip,
 }
 
 
@@ -88,16 +88,16 @@ def _shift_norm(lowering: Lowering, node: FileNode, op: str) -> None:
     lowering.emit(node, op, [x.name, steps, beta], {"fraction": fraction, "exponents": exponents})
 
 
-def shift_norm_l1(lowering: Lowering, node: FileNode) -> None:
+def _shift_norm_l1(lowering: Lowering, node: FileNode) -> None:
     """Emit shift_norm_l1."""
     _shift_norm(lowering, node, "shift_norm_l1")
 
 
-def shift_norm_l2(lowering: Lowering, node: FileNode) -> None:
+def _shift_norm_l2(lowering: Lowering, node: FileNode) -> None:
     """Emit shift_norm_l2."""
     _shift_norm(lowering, node, "shift_norm_l2")
 
 
-SHIFT_NORMS_RULES = {("org.mfsim", "ShiftNormL1"): shift_norm_l1, ("org.mfsim", "ShiftNormL2"): shift_norm_l2}
+SHIFT_NORMS_RULES = {("org.mfsim", "ShiftNormL1"): _shift_norm_l1, ("org.mfsim", "ShiftNormL2"): _shift_norm_l2}
 
 RULES = ROOT_NORMS_RULES | SHIFT_NORMS_RULES

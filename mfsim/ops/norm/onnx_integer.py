@@ -76,7 +76,7 @@ def _root_norm_text(centred: bool, reciprocal: bool) -> str:
     )
 
 
-def row_inputs(x: Tensor) -> Arrays:
+def _row_inputs(x: Tensor) -> Arrays:
     """Return the derived inputs that every norm of x has: N and a column of ones."""
     length = x.shape[-1]
     return {"length": length, "ones": np.ones((length, 1), dtype=np.int64)}
@@ -86,13 +86,13 @@ def _int64(node: Node, inputs: Tensors, outputs: Tensors) -> int:
     return 64  # the square of a root of 31 bits, tried bit by bit
 
 
-def root_norm(centred: bool, reciprocal: bool) -> IntegerBody:
+def _root_norm(centred: bool, reciprocal: bool) -> IntegerBody:
     """Return the body of a norm that divides by a root: `centred` with beta, or without both."""
 
     def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
         attributes = attributes_of(node)
         shift = attributes["shift"]
-        found = row_inputs(inputs[0]) | {
+        found = _row_inputs(inputs[0]) | {
             "guard2": 1 << 2 * attributes["guard"],
             "eps_code": attributes["eps"],
             "up": 1 << max(shift, 0),
@@ -140,12 +140,12 @@ def _shift_norm_text(kind: str) -> str:
     )
 
 
-def shift_norm(kind: str) -> IntegerBody:
+def _shift_norm(kind: str) -> IntegerBody:
     """Return the body of a norm whose row is divided by a power of two near its `kind` of sigma."""
 
     def derived(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
         count = inputs[1].shape[0]
-        return row_inputs(inputs[0]) | {
+        return _row_inputs(inputs[0]) | {
             "steps": np.ones((count, 1), dtype=np.int64),
             "powers": [1 << k + GAIN_PLACES for k in range(count + 1)],
             "gains": [1 << p for p in places(attributes_of(node))],
@@ -165,32 +165,27 @@ def _shift_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
 
 # layer_norm: sums, an integer root bit by bit, and a rounded quotient.
 
-LAYER_NORM_INTEGER = root_norm(centred=True, reciprocal=False)
-
+LAYER_NORM_INTEGER = _root_norm(centred=True, reciprocal=False)
 
 # layer_norm_recip: sums, an integer root bit by bit, and a rounded product with its reciprocal.
 
-LAYER_NORM_RECIP_INTEGER = root_norm(centred=True, reciprocal=True)
-
+LAYER_NORM_RECIP_INTEGER = _root_norm(centred=True, reciprocal=True)
 
 # rms_norm: sums, an integer root bit by bit, and a rounded quotient.
 
-RMS_NORM_INTEGER = root_norm(centred=False, reciprocal=False)
-
+RMS_NORM_INTEGER = _root_norm(centred=False, reciprocal=False)
 
 # rms_norm_recip: sums, an integer root bit by bit, and a rounded product with its reciprocal.
 
-RMS_NORM_RECIP_INTEGER = root_norm(centred=False, reciprocal=True)
-
+RMS_NORM_RECIP_INTEGER = _root_norm(centred=False, reciprocal=True)
 
 # shift_norm_l1: the number of thresholds that the sum of magnitudes reaches is a power of two to divide by.
 
-SHIFT_NORM_L1_INTEGER = shift_norm("l1")
-
+SHIFT_NORM_L1_INTEGER = _shift_norm("l1")
 
 # shift_norm_l2: the number of thresholds that N**2 times the variance reaches is a power of two to divide by.
 
-SHIFT_NORM_L2_INTEGER = shift_norm("l2")
+SHIFT_NORM_L2_INTEGER = _shift_norm("l2")
 
 INTEGER_BODIES = {
     "layer_norm": LAYER_NORM_INTEGER,

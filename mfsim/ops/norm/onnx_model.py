@@ -120,7 +120,7 @@ RECIPROCAL = """
 """
 
 
-def root_norm(name: str, centred: bool, reciprocal: bool) -> str:
+def _root_norm(name: str, centred: bool, reciprocal: bool) -> str:
     """Return the body of a norm that divides by a root: `centred` with beta, or without both."""
     inputs = ["X", "x_scale", "gamma", "gamma_scale", *["beta"] * centred, "eps", "guard"]
     inputs += [*["recip_one"] * reciprocal, "y_scale"]
@@ -168,7 +168,7 @@ _SHIFTED = """
 """
 
 
-def shift_norm(name: str, kind: str) -> str:
+def _shift_norm(name: str, kind: str) -> str:
     """Return the body of a norm whose row is divided by a power of two near its `kind` of sigma."""
     return (
         f'<opset_import: ["" : 20], domain: "org.mfsim">\n{name} '
@@ -192,42 +192,37 @@ def shift_norm(name: str, kind: str) -> str:
 #
 # `eps`, `guard` = 2**G are int64; X lies on x_scale, gamma on gamma_scale, beta on y_scale.
 
-LAYER_NORM = root_norm("LayerNorm", centred=True, reciprocal=False)
-
+LAYER_NORM = _root_norm("LayerNorm", centred=True, reciprocal=False)
 
 # LayerNormRecip: the norm of each row in int64. Definition: mfsim/ops/norm/layer_norm_recip.py.
 #
 # `eps`, `guard` = 2**G and `recip_one` = 2**K are int64; X lies on x_scale, gamma on gamma_scale, beta on y_scale.
 
-LAYER_NORM_RECIP = root_norm("LayerNormRecip", centred=True, reciprocal=True)
-
+LAYER_NORM_RECIP = _root_norm("LayerNormRecip", centred=True, reciprocal=True)
 
 # RMSNorm: the norm of each row in int64. Definition: mfsim/ops/norm/rms_norm.py.
 #
 # `eps`, `guard` = 2**G are int64; X lies on x_scale, gamma on gamma_scale.
 
-RMS_NORM = root_norm("RMSNorm", centred=False, reciprocal=False)
-
+RMS_NORM = _root_norm("RMSNorm", centred=False, reciprocal=False)
 
 # RMSNormRecip: the norm of each row in int64. Definition: mfsim/ops/norm/rms_norm_recip.py.
 #
 # `eps`, `guard` = 2**G and `recip_one` = 2**K are int64; X lies on x_scale, gamma on gamma_scale.
 
-RMS_NORM_RECIP = root_norm("RMSNormRecip", centred=False, reciprocal=True)
-
+RMS_NORM_RECIP = _root_norm("RMSNormRecip", centred=False, reciprocal=True)
 
 # ShiftNormL1: centred rows over a power of two that the sum of magnitudes selects. Definition: mfsim/ops/norm/shift_norm_l1.py.
 #
 # `gamma_pow` = 2**(g + 8) and `thresholds` are int64; X lies on x_scale, beta on y_scale.
 
-SHIFT_NORM_L1 = shift_norm("ShiftNormL1", "l1")
-
+SHIFT_NORM_L1 = _shift_norm("ShiftNormL1", "l1")
 
 # ShiftNormL2: centred rows over a power of two that N**2 times the variance selects. Definition: mfsim/ops/norm/shift_norm_l2.py.
 #
 # `gamma_pow` = 2**(g + 8) and `thresholds` are int64; X lies on x_scale, beta on y_scale.
 
-SHIFT_NORM_L2 = shift_norm("ShiftNormL2", "l2")
+SHIFT_NORM_L2 = _shift_norm("ShiftNormL2", "l2")
 
 MODEL_BODIES = {
     "layer_norm": (LAYER_NORM,),

@@ -6,7 +6,7 @@ guard bits, the dividend of the reciprocal and thresholds are derived from the s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -16,6 +16,12 @@ from mfsim.errors import RecipeError
 from mfsim.ir.formats import Format
 from mfsim.nn.norms import over_power, power_gains
 from mfsim.ops.norm import torch as norms
+from mfsim.ops.norm.layer_norm import OP as LAYER_NORM
+from mfsim.ops.norm.layer_norm_recip import OP as LAYER_NORM_RECIP
+from mfsim.ops.norm.rms_norm import OP as RMS_NORM
+from mfsim.ops.norm.rms_norm_recip import OP as RMS_NORM_RECIP
+from mfsim.ops.norm.shift_norm_l1 import OP as SHIFT_NORM_L1
+from mfsim.ops.norm.shift_norm_l2 import OP as SHIFT_NORM_L2
 from mfsim.ops.norm.tables import GAIN_PLACES, eps_code, guard_bits, reciprocal_bits, shift_thresholds
 from mfsim.ops.torch_node import exporting
 from mfsim.quant.nonlinear_base import QuantNonlinear, exponent_of
@@ -127,6 +133,8 @@ class _QuantRootNorm(QuantWeightMixin, _QuantNorm):
 class QuantLayerNorm(_QuantRootNorm):
     """`LayerNorm` on codes."""
 
+    exported_as: ClassVar[tuple[str, ...]] = (*LAYER_NORM.onnx.op_types, *LAYER_NORM_RECIP.onnx.op_types)
+
     def function(self, x: torch.Tensor) -> torch.Tensor:
         """Return the float norm of x with gamma and beta as they are quantized."""
         return nn.functional.layer_norm(x, (self.width,), self.gamma(), self.offset(), self.smooth_eps())
@@ -138,6 +146,8 @@ class QuantLayerNorm(_QuantRootNorm):
 
 class QuantRMSNorm(_QuantRootNorm):
     """`RMSNorm` on codes."""
+
+    exported_as: ClassVar[tuple[str, ...]] = (*RMS_NORM.onnx.op_types, *RMS_NORM_RECIP.onnx.op_types)
 
     def function(self, x: torch.Tensor) -> torch.Tensor:
         """Return the float norm of x with gamma as it is quantized."""
@@ -155,6 +165,8 @@ class QuantShiftNorm(_QuantNorm):
     ----------
     gamma_pow, thresholds : int64 buffers, derived; see `mfsim.ops.norm.torch`
     """
+
+    exported_as: ClassVar[tuple[str, ...]] = (*SHIFT_NORM_L1.onnx.op_types, *SHIFT_NORM_L2.onnx.op_types)
 
     gamma_pow: torch.Tensor
     thresholds: torch.Tensor

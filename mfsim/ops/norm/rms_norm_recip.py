@@ -15,12 +15,27 @@ from functools import partial
 from mfsim.ops.norm import root_norms
 from mfsim.ops.norm.definition import SPREAD_HELD
 from mfsim.ops.op import Op
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 OP = Op(
     name="rms_norm_recip",
     summary="RMSNorm over the last axis, by one reciprocal for each row",
     attributes=(*root_norms.ATTRIBUTES, root_norms.RECIPROCAL),
     inputs=("x", "gamma"),
+    roles={"gamma": Role.WEIGHT},
+    signature=Signature(
+        "RMSNormRecip",
+        (
+            X,
+            X_SCALE,
+            Input("gamma", Role.WEIGHT, "weight"),
+            Input("gamma_scale", Role.WEIGHT_SCALE, "weight.scale"),
+            Input("eps", Role.CONSTANT),
+            Input("guard", Role.CONSTANT),
+            Input("recip_one", Role.CONSTANT),
+            Y_SCALE,
+        ),
+    ),
     primitives=root_norms.PRIMITIVES,
     infer=partial(root_norms.infer, "rms_norm_recip", False),
     reference=partial(root_norms.reference, False),

@@ -17,12 +17,25 @@ from functools import partial
 from mfsim.ops.norm import shift_norms
 from mfsim.ops.norm.definition import CENTRED_HELD
 from mfsim.ops.op import Op
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 OP = Op(
     name="shift_norm_l1",
     summary="centred rows divided by the nearest power of two of their mean magnitude",
     attributes=shift_norms.ATTRIBUTES,
     inputs=("x", "thresholds", "beta"),
+    roles={"thresholds": Role.STEPS, "beta": Role.BIAS},
+    signature=Signature(
+        "ShiftNormL1",
+        (
+            X,
+            X_SCALE,
+            Input("gamma_pow", Role.WEIGHT, "gain"),
+            Input("beta", Role.BIAS, "bias"),
+            Input("thresholds", Role.STEPS),
+            Y_SCALE,
+        ),
+    ),
     primitives=shift_norms.PRIMITIVES,
     infer=partial(shift_norms.infer, "shift_norm_l1", False),
     reference=partial(shift_norms.reference, False),

@@ -16,12 +16,25 @@ from functools import partial
 from mfsim.ops.norm import shift_norms
 from mfsim.ops.norm.definition import CENTRED_HELD, SPREAD_HELD
 from mfsim.ops.op import Op
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 OP = Op(
     name="shift_norm_l2",
     summary="centred rows divided by the nearest power of two of their standard deviation",
     attributes=shift_norms.ATTRIBUTES,
     inputs=("x", "thresholds", "beta"),
+    roles={"thresholds": Role.STEPS, "beta": Role.BIAS},
+    signature=Signature(
+        "ShiftNormL2",
+        (
+            X,
+            X_SCALE,
+            Input("gamma_pow", Role.WEIGHT, "gain"),
+            Input("beta", Role.BIAS, "bias"),
+            Input("thresholds", Role.STEPS),
+            Y_SCALE,
+        ),
+    ),
     primitives=shift_norms.PRIMITIVES | {"mul"},
     infer=partial(shift_norms.infer, "shift_norm_l2", True),
     reference=partial(shift_norms.reference, True),

@@ -40,7 +40,7 @@ def row_bits(width: int) -> int:
     return (width - 1).bit_length()
 
 
-def signed_bits(x_format: Format) -> int:
+def _signed_bits(x_format: Format) -> int:
     """Return the bits of the smallest signed word that holds `x_format`."""
     return x_format.bits + (not x_format.signed)
 
@@ -92,7 +92,7 @@ def guard_bits(fraction: int, x_format: Format, width: int, x_exponent: int, eps
     >>> [guard_bits(10, Format(16), width, -10, 1e-5) for width in (65, 192, 768, 4096)]
     [8, 7, 5, 3]
     """
-    variance_bits = 2 * signed_bits(x_format) - 2 + 2 * row_bits(width)
+    variance_bits = 2 * _signed_bits(x_format) - 2 + 2 * row_bits(width)
     largest = (RADICAND_BITS - 1 - variance_bits) // 2
     while largest >= 0 and eps_code(eps, width, x_exponent, largest) >= 1 << (RADICAND_BITS - 1):
         largest -= 1
@@ -124,7 +124,7 @@ def reciprocal_bits(fraction: int, x_format: Format, width: int, guard: int, gam
     43
     """
     n = row_bits(width)
-    wanted = signed_bits(x_format) - 1 + n + guard + fraction + 2 + (n + 1) // 2
+    wanted = _signed_bits(x_format) - 1 + n + guard + fraction + 2 + (n + 1) // 2
     return min(wanted, PRODUCT_BITS - fraction - (n + 1) // 2 - gamma_bits)
 
 
@@ -156,7 +156,7 @@ def shift_thresholds(kind: str, x_format: Format, width: int) -> tuple[int, ...]
     """
     if kind not in ("l1", "l2"):
         raise FormatError(f"`kind` of a norm must be l1 or l2, not {kind!r}")
-    places = range(1, signed_bits(x_format) + row_bits(width) + 2)
+    places = range(1, _signed_bits(x_format) + row_bits(width) + 2)
     if kind == "l2":
         thresholds = tuple(1 << (2 * j - 1) for j in places)
     else:

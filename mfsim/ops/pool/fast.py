@@ -22,7 +22,7 @@ QUARTERS = (2, 2, 2, 2, 0, 0, 1, 1)
 
 
 @kernel
-def joined(greatest, left, right):
+def _joined(greatest, left, right):
     """Return the greater of two codes, or their sum."""
     if greatest:
         return left if left > right else right
@@ -30,7 +30,7 @@ def joined(greatest, left, right):
 
 
 @functools.cache
-def planes(greatest):
+def _planes(greatest):
     """Return the kernel that joins all codes of each plane x [planes, size] into y [planes]; `line` is of their word."""
 
     @kernel
@@ -40,14 +40,14 @@ def planes(greatest):
             plane = piece(x, p * x.shape[1], x.shape[1])
             total = word(plane[0])
             for k in range(1, x.shape[1]):
-                total = joined(greatest, total, word(plane[k]))
+                total = _joined(greatest, total, word(plane[k]))
             y[p] = result(total)
 
     return join_planes
 
 
 @functools.cache
-def quarters(greatest):
+def _quarters(greatest):
     """Return the kernel that joins windows of 2 x 2 that do not overlap, of x [planes, H, W], into y [planes, H/2, W/2]."""
 
     @kernel
@@ -60,15 +60,15 @@ def quarters(greatest):
             upper, lower = piece(x, start, width), piece(x, start + width, width)
             target = piece(y, at * outputs, outputs)
             for k in range(outputs):
-                above = joined(greatest, word(element(upper, 2 * k)), word(element(upper, 2 * k + 1)))
-                below = joined(greatest, word(element(lower, 2 * k)), word(element(lower, 2 * k + 1)))
-                target[k] = result(joined(greatest, above, below))
+                above = _joined(greatest, word(element(upper, 2 * k)), word(element(upper, 2 * k + 1)))
+                below = _joined(greatest, word(element(lower, 2 * k)), word(element(lower, 2 * k + 1)))
+                target[k] = result(_joined(greatest, above, below))
 
     return join_quarters
 
 
 @functools.cache
-def windows(greatest):
+def _windows(greatest):
     """Return the kernel that joins the codes of each window of x [planes, H, W] into y [planes, H', W'].
 
     `line` is of the word to join in, holds a row with its padding, and has the code of the padding everywhere; `found`
@@ -96,7 +96,7 @@ def windows(greatest):
                         within[k] = word(source[k])
                 else:
                     for k in range(width):
-                        within[k] = joined(greatest, within[k], word(source[k]))
+                        within[k] = _joined(greatest, within[k], word(source[k]))
             target = piece(y, at * outputs, outputs)
             for k in range(outputs):
                 found[k] = element(line, k * stride_x)
@@ -104,17 +104,17 @@ def windows(greatest):
                 tap = piece(line, kx * step_x, line.size - kx * step_x)
                 if stride_x == 1:
                     for k in range(outputs):
-                        found[k] = joined(greatest, found[k], tap[k])
+                        found[k] = _joined(greatest, found[k], tap[k])
                 else:
                     for k in range(outputs):
-                        found[k] = joined(greatest, found[k], element(tap, k * stride_x))
+                        found[k] = _joined(greatest, found[k], element(tap, k * stride_x))
             for k in range(outputs):
                 target[k] = result(found[k])
 
     return join_windows
 
 
-def prepared_pool(attributes, greatest):
+def _prepared_pool(attributes, greatest):
     """Return a `run` of windows that are joined by their greatest code, or by their sum."""
     window = window_of(attributes["kernel"], attributes)
     _, left, _, right = attributes["pads"]
@@ -125,14 +125,14 @@ def prepared_pool(attributes, greatest):
         count = x.shape[0] * x.shape[1]
         word = (x if greatest else y).dtype
         if x.shape[2:] == window[:2] and not padded:
-            planes(greatest)(x.reshape(count, window[0] * window[1]), np.empty(0, word), y.reshape(count))
+            _planes(greatest)(x.reshape(count, window[0] * window[1]), np.empty(0, word), y.reshape(count))
             return
         if window == QUARTERS and not padded:
-            quarters(greatest)(x.reshape(count, *x.shape[2:]), np.empty(0, word), y.reshape(count, *y.shape[2:]))
+            _quarters(greatest)(x.reshape(count, *x.shape[2:]), np.empty(0, word), y.reshape(count, *y.shape[2:]))
             return
         line = np.full(left + x.shape[3] + right, np.iinfo(word).min if greatest else 0, word)
         found = np.empty(y.shape[3], word)
-        windows(greatest)(x.reshape(count, *x.shape[2:]), window, line, found, y.reshape(count, *y.shape[2:]))
+        _windows(greatest)(x.reshape(count, *x.shape[2:]), window, line, found, y.reshape(count, *y.shape[2:]))
 
     return run
 
@@ -144,7 +144,7 @@ MAX_POOL2D_ISAS = ("portable",)
 
 def prepare_max_pool2d(inputs, outputs, attributes):
     """Return a `run` for these operands, of any words."""
-    return prepared_pool(attributes, greatest=True)
+    return _prepared_pool(attributes, greatest=True)
 
 
 # sum_pool2d, fast form: the sum of each window, whole rows at a time.
@@ -154,4 +154,4 @@ SUM_POOL2D_ISAS = ("portable",)
 
 def prepare_sum_pool2d(inputs, outputs, attributes):
     """Return a `run` for these operands, of any words."""
-    return prepared_pool(attributes, greatest=False)
+    return _prepared_pool(attributes, greatest=False)

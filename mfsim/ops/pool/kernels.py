@@ -12,7 +12,7 @@ from mfsim.kernels.windows import gather, inside, window_of
 
 
 @kernel
-def plain_max_pool2d(x, window, patch, y):
+def _plain_max_pool2d(x, window, patch, y):
     """Take x [planes, H, W], y [planes, H', W']; the patch holds one window, and no window is all padding.
 
     A tap in the padding repeats the first code of its window inside x, which changes no greatest code.
@@ -37,14 +37,14 @@ def run_max_pool2d(inputs, attributes, outputs):
     planes = x.shape[0] * x.shape[1]
     window = window_of(attributes["kernel"], attributes)
     patch = np.empty(window[0] * window[1], dtype=x.dtype)
-    plain_max_pool2d(x.reshape(planes, *x.shape[2:]), window, patch, y.reshape(planes, *y.shape[2:]))
+    _plain_max_pool2d(x.reshape(planes, *x.shape[2:]), window, patch, y.reshape(planes, *y.shape[2:]))
 
 
 # sum_pool2d: sum of each window. Definition: mfsim/ops/pool/sum_pool2d.py.
 
 
 @kernel
-def plain_sum_pool2d(x, window, patch, y):
+def _plain_sum_pool2d(x, window, patch, y):
     """Take x [planes, H, W], y [planes, H', W']; the patch holds one window."""
     for p in range(y.shape[0]):
         for row in range(y.shape[1]):
@@ -61,4 +61,4 @@ def run_sum_pool2d(inputs, attributes, outputs):
     planes = x.shape[0] * x.shape[1]
     window = window_of(attributes["kernel"], attributes)
     patch = np.empty(window[0] * window[1], dtype=x.dtype)
-    plain_sum_pool2d(x.reshape(planes, *x.shape[2:]), window, patch, y.reshape(planes, *y.shape[2:]))
+    _plain_sum_pool2d(x.reshape(planes, *x.shape[2:]), window, patch, y.reshape(planes, *y.shape[2:]))

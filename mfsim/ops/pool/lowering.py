@@ -14,22 +14,22 @@ from mfsim.ir.program import Tensor
 # MaxPool over planes; padded places never win.
 
 
-def max_pool(lowering: Lowering, node: FileNode) -> None:
+def _max_pool(lowering: Lowering, node: FileNode) -> None:
     """Emit max_pool2d with the window of the node."""
     x = lowering.tensor(node, 0)
     lowering.emit(node, "max_pool2d", [x.name], window(node, (), None if lowering.strict else x.shape[2:]))
 
 
-MAX_POOL_RULES = {("", "MaxPool"): max_pool}
+MAX_POOL_RULES = {("", "MaxPool"): _max_pool}
 
 
 # Means over planes: SumPool, AveragePool, GlobalAveragePool, ReduceMean.
 #
-# A mean is a sum on a finer scale, so the number of its terms must be a power of two; in a file of others
+# A mean is a sum on a finer scale, so the number of its terms must be a power of two; in a third-party file
 # any number will do, and whoever requantizes the mean multiplies.
 
 
-def sum_pool(lowering: Lowering, node: FileNode) -> None:
+def _sum_pool(lowering: Lowering, node: FileNode) -> None:
     """SumPool, and AveragePool whose padding counts as values."""
     x = lowering.tensor(node, 0)
     attributes = window(node, (), None if lowering.strict else x.shape[2:])
@@ -42,7 +42,7 @@ def sum_pool(lowering: Lowering, node: FileNode) -> None:
     lowering.alias(node, _mean(lowering, node, x, attributes))
 
 
-def whole_plane(lowering: Lowering, node: FileNode) -> None:
+def _whole_plane(lowering: Lowering, node: FileNode) -> None:
     """GlobalAveragePool, and ReduceMean over the last two of four axes."""
     x = lowering.tensor(node, 0)
     keep = bool(node.integer("keepdims", 1)) or node.op == "GlobalAveragePool"
@@ -76,10 +76,10 @@ def _mean(
 
 
 SUM_POOL_RULES = {
-    ("org.mfsim", "SumPool"): sum_pool,
-    ("", "AveragePool"): sum_pool,
-    ("", "GlobalAveragePool"): whole_plane,
-    ("", "ReduceMean"): whole_plane,
+    ("org.mfsim", "SumPool"): _sum_pool,
+    ("", "AveragePool"): _sum_pool,
+    ("", "GlobalAveragePool"): _whole_plane,
+    ("", "ReduceMean"): _whole_plane,
 }
 
 RULES = MAX_POOL_RULES | SUM_POOL_RULES

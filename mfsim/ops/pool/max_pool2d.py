@@ -12,6 +12,7 @@ import numpy as np
 
 from mfsim.errors import FormatError
 from mfsim.ops.op import Inference, Op, result, rows
+from mfsim.ops.traits import Trait
 from mfsim.ops.windows import DILATIONS, KERNEL, PADS, STRIDES, counted_taps, plane_shape, tap_planes, taps_inside
 
 BELOW = -(2**63)
@@ -52,6 +53,7 @@ OP = Op(
     summary="greatest code of each window",
     attributes=(KERNEL, STRIDES, PADS, DILATIONS),
     inputs=("x",),
+    traits=frozenset({Trait.KEEPS_GRID, Trait.MAX_POOL}),
     primitives=frozenset({"cmp", "select"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

@@ -27,7 +27,6 @@ SumPool <kernel_shape, strides, pads> (X) => (Y) {
 }
 """
 
-
 # max_pool2d: ReduceMax over all windows of planes that are padded with the lowest possible code.
 
 MAX_POOL2D_TEXT = (
@@ -41,7 +40,7 @@ MAX_POOL2D_TEXT = (
 )
 
 
-def max_pool2d_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _max_pool2d_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     (x,), (y,) = inputs, outputs
     return window_inputs(x, y, attributes_of(node)["kernel"], attributes_of(node), x.range.low) | {
         "shape": target(y.shape)
@@ -49,9 +48,8 @@ def max_pool2d_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
 
 
 MAX_POOL2D_INTEGER = IntegerBody(
-    text=MAX_POOL2D_TEXT, extra={**WINDOW_EXTRA, "shape": SHAPE}, derived=max_pool2d_inputs
+    text=MAX_POOL2D_TEXT, extra={**WINDOW_EXTRA, "shape": SHAPE}, derived=_max_pool2d_inputs
 )
-
 
 # sum_pool2d: a row of ones times all windows (ReduceSum would go through double).
 
@@ -65,14 +63,14 @@ SUM_POOL2D_TEXT = (
 )
 
 
-def sum_pool2d_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _sum_pool2d_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     (x,), (y,), kernel = inputs, outputs, attributes_of(node)["kernel"]
     ones = np.ones((1, math.prod(kernel)), dtype=np.int64)
     return window_inputs(x, y, kernel, attributes_of(node), 0) | {"ones": ones, "shape": target(y.shape)}
 
 
 SUM_POOL2D_INTEGER = IntegerBody(
-    text=SUM_POOL2D_TEXT, extra={**WINDOW_EXTRA, "ones": CODE, "shape": SHAPE}, derived=sum_pool2d_inputs
+    text=SUM_POOL2D_TEXT, extra={**WINDOW_EXTRA, "ones": CODE, "shape": SHAPE}, derived=_sum_pool2d_inputs
 )
 
 MODEL_BODIES = {

@@ -13,6 +13,7 @@ from __future__ import annotations
 from mfsim.errors import FormatError
 from mfsim.ir.formats import Format
 from mfsim.ops.op import Attribute, Inference, Op, result, rows
+from mfsim.ops.traits import Signature, Trait
 from mfsim.ops.windows import KERNEL, PADS, STRIDES, counted_taps, plane_shape, tap_planes, taps_inside
 
 
@@ -65,6 +66,8 @@ OP = Op(
         Attribute("mean", "int", "1 to divide the scale by the area, a power of two", choices=(0, 1)),
     ),
     inputs=("x",),
+    traits=frozenset({Trait.KEEPS_GRID, Trait.SUM_POOL}),
+    signature=Signature("SumPool", attributes=("kernel_shape", "strides", "pads")),
     primitives=frozenset({"addsub"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

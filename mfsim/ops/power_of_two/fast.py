@@ -39,13 +39,13 @@ def power_sums(x, w, bias, y, run):
     ]
 
 
-def prepared_matmul(inputs, outputs, attributes, after):
+def _prepared_matmul(inputs, outputs, attributes, after):
     """Return a `run` of a matrix product, or None if some word is too wide."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
     return matmul.prepared(inputs, y, lambda w, bias, probe, run: power_sums(x, w, bias, y, run), after)
 
 
-def prepared_conv2d(inputs, outputs, attributes, after):
+def _prepared_conv2d(inputs, outputs, attributes, after):
     """Return a `run` of a convolution; with `after` None if there is no int8 product of it."""
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
     run = implicit.prepared(inputs, y, attributes, lambda w, bias, part, run: power_sums(x, w, bias, y, run), after)
@@ -59,7 +59,7 @@ SHIFT_MATMUL_ISAS = tuple(LAYOUTS)
 
 def prepare_shift_matmul(inputs, outputs, attributes, after=None):
     """Return a `run`, or None if some word is too wide; `after` is the `Fit` of the sums."""
-    return prepared_matmul(inputs, outputs, attributes, after)
+    return _prepared_matmul(inputs, outputs, attributes, after)
 
 
 # shift_conv2d, fast form: exact int8 products with the weights as numbers, or line by line.
@@ -69,4 +69,4 @@ SHIFT_CONV2D_ISAS = tuple(LAYOUTS)
 
 def prepare_shift_conv2d(inputs, outputs, attributes, after=None):
     """Return a `run`; with `after`, the `Fit` of the sums, None if there is no int8 product of them."""
-    return prepared_conv2d(inputs, outputs, attributes, after)
+    return _prepared_conv2d(inputs, outputs, attributes, after)

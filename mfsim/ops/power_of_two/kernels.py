@@ -12,14 +12,14 @@ from mfsim.kernels.windows import gather, window_of
 # Shared loops of the products with power-of-two weights: one sum of shifted terms.
 
 
-def places_and_signs(codes):
+def _places_and_signs(codes):
     """Return exponents (0 for the weight 0) and signs of constant weights: work done beforehand."""
     exponents = np.frexp(np.maximum(np.abs(codes), 1).astype(np.float64))[1].astype(np.int64)
     return exponents - 1, np.sign(codes)
 
 
 @kernel
-def shift_sums(x, places, signs, bias, first, y):
+def _shift_sums(x, places, signs, bias, first, y):
     """Fill y with bias + sum sign * x * 2**places for x (1-D) and [outputs, length]; bias may be empty."""
     has_bias = bias.size > 0
     for i in range(y.size):
@@ -35,22 +35,22 @@ def shift_sums(x, places, signs, bias, first, y):
 
 
 @kernel
-def plain_shift_matmul(x, places, signs, bias, y):
+def _plain_shift_matmul(x, places, signs, bias, y):
     """Take x [M, K], weights transposed [O, K] and y [M, O]."""
     for m in range(y.shape[0]):
-        shift_sums(x[m], places, signs, bias, 0, y[m])
+        _shift_sums(x[m], places, signs, bias, 0, y[m])
 
 
 def run_shift_matmul(inputs, attributes, outputs):
     x, w, y = as_matrices(inputs[0], inputs[1], outputs[0])
-    plain_shift_matmul(x[0], *places_and_signs(w[0]), starts(inputs[2:]), y[0])
+    _plain_shift_matmul(x[0], *_places_and_signs(w[0]), starts(inputs[2:]), y[0])
 
 
 # shift_conv2d: two-dimensional convolution with power-of-two weights. Definition: mfsim/ops/power_of_two/shift_conv2d.py.
 
 
 @kernel
-def plain_shift_conv2d(x, places, signs, bias, groups, window, patch, y):
+def _plain_shift_conv2d(x, places, signs, bias, groups, window, patch, y):
     """Take x [N, C, H, W], weights [O, terms], y [N, O, H', W']; the patch holds one window of one group."""
     each, channels = y.shape[1] // groups, x.shape[1] // groups
     for n in range(y.shape[0]):
@@ -59,12 +59,12 @@ def plain_shift_conv2d(x, places, signs, bias, groups, window, patch, y):
                 for g in range(groups):
                     gather(x[n], g * channels, row, column, window, 0, patch)
                     outputs = y[n, g * each : (g + 1) * each, row, column]
-                    shift_sums(patch, places, signs, bias, g * each, outputs)
+                    _shift_sums(patch, places, signs, bias, g * each, outputs)
 
 
 def run_shift_conv2d(inputs, attributes, outputs):
     x, w = inputs[0], inputs[1]
-    weights = places_and_signs(w.reshape(w.shape[0], -1))
+    weights = _places_and_signs(w.reshape(w.shape[0], -1))
     patch = np.empty(weights[0].shape[1], dtype=x.dtype)
     window = window_of(w.shape[2:], attributes)
-    plain_shift_conv2d(x, *weights, starts(inputs[2:]), attributes["groups"], window, patch, outputs[0])
+    _plain_shift_conv2d(x, *weights, starts(inputs[2:]), attributes["groups"], window, patch, outputs[0])

@@ -12,6 +12,7 @@ from __future__ import annotations
 from mfsim.ops.op import Op
 from mfsim.ops.power_of_two.definition import SHIFT_HELD, shift_count, shift_inference
 from mfsim.ops.products import unpacked
+from mfsim.ops.traits import Role, Signature, Trait, W, X
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
@@ -37,6 +38,9 @@ OP = Op(
     summary="two-dimensional convolution with weights that are powers of two",
     attributes=CONVOLUTION_ATTRIBUTES,
     inputs=("x", "w", "bias?"),
+    traits=frozenset({Trait.CONVOLUTION, Trait.FUSES_EPILOGUE, Trait.OUTPUTS_FIRST, Trait.PRODUCT}),
+    roles={"w": Role.WEIGHT, "bias": Role.BIAS},
+    signature=Signature("ShiftConv", (X, W), ("strides", "pads", "dilations", "group")),
     primitives=frozenset({"shift", "addsub", "neg"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

@@ -15,6 +15,7 @@ from mfsim.ops.matrices import matrix_sums, matrix_terms
 from mfsim.ops.op import Op, size
 from mfsim.ops.power_of_two.definition import SHIFT_HELD, check_powers, shift_count, shift_inference
 from mfsim.ops.products import unpacked
+from mfsim.ops.traits import Role, Signature, Trait, W, X
 
 
 def infer(tensors, attributes):
@@ -47,6 +48,9 @@ OP = Op(
     summary="matrix product with weights that are powers of two",
     attributes=(),
     inputs=("x", "w", "bias?"),
+    traits=frozenset({Trait.FUSES_EPILOGUE, Trait.PRODUCT}),
+    roles={"w": Role.WEIGHT, "bias": Role.BIAS},
+    signature=Signature("ShiftMatMul", (X, W)),
     primitives=frozenset({"shift", "addsub", "neg"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

@@ -74,7 +74,7 @@ def _behind_zero(entries: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def locate(part, length, mask, at, before, by_distance, last):
+def _locate(part, length, mask, at, before, by_distance, last):
     """Replace the codes of whole rows of `length` by places in a table with the entries 0 .. `last`.
 
     The first row is masked by row `at` of `mask`: 0 for what is hidden, else -1; or the rows of `mask` are empty.
@@ -105,7 +105,7 @@ def locate(part, length, mask, at, before, by_distance, last):
 
 
 @kernel
-def weigh(x, y, rows, length, mask, terms, quotient):
+def _weigh(x, y, rows, length, mask, terms, quotient):
     """Fill `rows` rows of y from those of x, both `packed`; the rows of `mask` are taken in turn, see `locate`."""
     word = terms.table.dtype.type
     before, last, none = word(terms.before), word(terms.table.size - 1), word(0)
@@ -115,7 +115,7 @@ def weigh(x, y, rows, length, mask, terms, quotient):
     for first in range(0, rows, room):
         part = codes[: min(room, rows - first) * length]
         unpack(x, first * length, part)
-        at = locate(part, length, mask, at, before, terms.by_distance, last)
+        at = _locate(part, length, mask, at, before, terms.by_distance, last)
         for i in range(part.size):
             part[i] = terms.table[np.uint32(part[i])]
         for start in range(0, part.size, length):
@@ -130,7 +130,7 @@ def weigh(x, y, rows, length, mask, terms, quotient):
         pack(part, y, first * length)
 
 
-def mask_of(inputs, without, word):
+def _mask_of(inputs, without, word):
     """Return a function from the arrays of a call to the rows of its mask; `without` inputs come before a mask."""
     if len(inputs) == without:
         none = np.empty((1, 0), word)
@@ -146,7 +146,7 @@ def _hiding(mask, word):
     return np.negative(mask.astype(word, order="C")).reshape(-1, mask.shape[-1])
 
 
-def prepared(inputs, outputs, without, terms, quotient, numerator):
+def _prepared(inputs, outputs, without, terms, quotient, numerator):
     """Return the `run` of a form whose numerators are at most `numerator`, or None if they are too long for it.
 
     `without` inputs come before a mask. `terms` may be None, and then there is none.
@@ -155,26 +155,26 @@ def prepared(inputs, outputs, without, terms, quotient, numerator):
         return None
     x, y, length = inputs[0], outputs[0], inputs[0].shape[-1]
     word = word_of(terms.before, x.high, terms.greatest_sum(length), y.low, y.high)
-    mask, terms = mask_of(inputs, without, word), terms._replace(table=terms.table.astype(word))
+    mask, terms = _mask_of(inputs, without, word), terms._replace(table=terms.table.astype(word))
 
     def run(arrays, attributes, results):
         x = arrays[0]
-        weigh(packed(x), packed(results[0]), x.size // length, length, mask(arrays), terms, quotient)
+        _weigh(packed(x), packed(results[0]), x.size // length, length, mask(arrays), terms, quotient)
 
     return run
 
 
-def divided(inputs, outputs, terms, fraction):
+def _divided(inputs, outputs, terms, fraction):
     """Return the `run` of a form that divides by the sum of a row; its inputs are x, a table and perhaps a mask."""
     numerator = 0 if terms is None else (terms.greatest << fraction + 1) + terms.greatest_sum(inputs[0].shape[-1])
-    return prepared(inputs, outputs, 2, terms, Quotient(DIVISION, math.ldexp(1.0, fraction)), numerator)
+    return _prepared(inputs, outputs, 2, terms, Quotient(DIVISION, math.ldexp(1.0, fraction)), numerator)
 
 
-def shifted(inputs, outputs, terms, fraction):
+def _shifted(inputs, outputs, terms, fraction):
     """Return the `run` of a form that shifts, with thresholds of the sum between table and mask."""
     thresholds = inputs[2].codes
     numerator = 0 if terms is None else (terms.greatest << fraction + 1) + (1 << thresholds.size)
-    return prepared(
+    return _prepared(
         inputs, outputs, 3, terms, Quotient(SHIFT, math.ldexp(1.0, fraction), 0, search_table(thresholds)), numerator
     )
 
@@ -186,7 +186,7 @@ SOFTMAX_ISAS = ("portable",)
 
 def prepare_softmax(inputs, outputs, attributes):
     """Return the `run` of these operands, or None if their words are too long."""
-    return divided(inputs, outputs, Terms.of_distances(inputs[0], inputs[1].codes), attributes["fraction"])
+    return _divided(inputs, outputs, Terms.of_distances(inputs[0], inputs[1].codes), attributes["fraction"])
 
 
 # softmax_recip, fast form: terms times the reciprocal of their row, in float64 and exact.
@@ -200,7 +200,7 @@ def prepare_softmax_recip(inputs, outputs, attributes):
     terms = Terms.of_distances(inputs[0], inputs[1].codes)
     # A term times the reciprocal of a sum that holds it is at most 2**power.
     numerator = (1 << power) + (1 << power - fraction - 1)
-    return prepared(
+    return _prepared(
         inputs, outputs, 2, terms, Quotient(RECIPROCAL, math.ldexp(1.0, fraction - power), power), numerator
     )
 
@@ -212,7 +212,7 @@ SOFTMAX_SHIFT_ISAS = ("portable",)
 
 def prepare_softmax_shift(inputs, outputs, attributes):
     """Return the `run` of these operands, or None if their words are too long."""
-    return shifted(inputs, outputs, Terms.of_distances(inputs[0], inputs[1].codes), attributes["fraction"])
+    return _shifted(inputs, outputs, Terms.of_distances(inputs[0], inputs[1].codes), attributes["fraction"])
 
 
 # softmax_log, fast form: terms only for their sum; the place of each result from that of the term.
@@ -221,7 +221,7 @@ SOFTMAX_LOG_ISAS = ("portable",)
 
 
 @kernel
-def weigh_log(x, y, rows, length, mask, terms, thresholds, lnk, lnm, out, places, fine):
+def _weigh_log(x, y, rows, length, mask, terms, thresholds, lnk, lnm, out, places, fine):
     """Fill `rows` rows of y from those of x, both `packed`; `places` is P - M, `fine` is g.
 
     `out` starts with the result of what a row does not see.
@@ -234,7 +234,7 @@ def weigh_log(x, y, rows, length, mask, terms, thresholds, lnk, lnm, out, places
     for first in range(0, rows, room):
         part = codes[: min(room, rows - first) * length]
         unpack(x, first * length, part)
-        at = locate(part, length, mask, at, before, True, last)
+        at = _locate(part, length, mask, at, before, True, last)
         for start in range(0, part.size, length):
             row = part[start : start + length]
             total = np.int64(0)
@@ -259,13 +259,13 @@ def prepare_softmax_log(inputs, outputs, attributes):
     places = terms.least.bit_length() - (lnm.size - 1).bit_length()
     place = (terms.table.size << fine) + int(lnk.max()) + int(lnm.max())
     word = word_of(terms.before, x.high, place, int(out.max()))
-    mask, search = mask_of(inputs, 6, word), search_table(thresholds)
+    mask, search = _mask_of(inputs, 6, word), search_table(thresholds)
     lnk, lnm, out = np.array(lnk), np.array(lnm), np.append(0, out).astype(word)
 
     def run(arrays, attributes, results):
         rows = arrays[0].size // length
         given = (packed(arrays[0]), packed(results[0]), rows, length, mask(arrays), terms, search, lnk, lnm, out)
-        weigh_log(*given, places, fine)
+        _weigh_log(*given, places, fine)
 
     return run
 
@@ -278,7 +278,7 @@ TANH_L1_ISAS = ("portable",)
 def prepare_tanh_l1(inputs, outputs, attributes):
     """Return the `run` of these operands, or None if their words are too long."""
     terms = Terms.of_codes(inputs[0], inputs[1].codes, attributes["eps"])
-    return divided(inputs, outputs, terms, attributes["fraction"])
+    return _divided(inputs, outputs, terms, attributes["fraction"])
 
 
 # tanh_l1_shift, fast form: signed terms times a power of two for their row, in float64 and exact.
@@ -289,4 +289,4 @@ TANH_L1_SHIFT_ISAS = ("portable",)
 def prepare_tanh_l1_shift(inputs, outputs, attributes):
     """Return the `run` of these operands, or None if their words are too long."""
     terms = Terms.of_codes(inputs[0], inputs[1].codes, attributes["eps"])
-    return shifted(inputs, outputs, terms, attributes["fraction"])
+    return _shifted(inputs, outputs, terms, attributes["fraction"])

@@ -24,7 +24,7 @@ from mfsim.kernels.rows.search import reached, search_table
 # The mask of a normaliser as rows: constant bits, or codes. Definition: mfsim/ops/softmax/rows.py.
 
 
-def mask_rows(x, mask):
+def _mask_rows(x, mask):
     """Return (seen, live) for the mask of x in a list of 0 or 1 arrays.
 
     `seen` holds constant bits, one row, one for each row of the last two axes, or all 1; `live` codes, one row
@@ -43,7 +43,7 @@ def mask_rows(x, mask):
 
 
 @kernel
-def terms_and_sum(x, seen, live, hidden, table, clamp, distances, terms):
+def _terms_and_sum(x, seen, live, hidden, table, clamp, distances, terms):
     """Fill `distances` and `terms` of one row where `seen` is not 0 and return the sum of terms.
 
     `live` is a mask of codes, or empty; what it hides becomes `hidden` for the maximum, and its term 0.
@@ -71,19 +71,19 @@ def terms_and_sum(x, seen, live, hidden, table, clamp, distances, terms):
 
 
 @kernel
-def at_least(total, live, least):
+def _at_least(total, live, least):
     """Return a sum, raised to `least` if a mask of codes may have hidden the whole row."""
     return select(less(total, least), least, total) if live.size > 0 else total
 
 
-def softmax_arguments(inputs, without, attributes, outputs):
+def _softmax_arguments(inputs, without, attributes, outputs):
     """Return x, seen, live as rows, the code of what is hidden, the table, `clamp` and room for one row; y as rows.
 
     `without` is the number of inputs before the mask.
     """
     x, table = inputs[0], np.array(inputs[1])
     length = x.shape[-1]
-    seen, live = mask_rows(x, inputs[without:])
+    seen, live = _mask_rows(x, inputs[without:])
     rooms = np.empty((2, length), dtype=x.dtype)
     return (
         (x.reshape(-1, length), seen, live, attributes["hidden"], table, attributes["clamp"] == "high", *rooms),
@@ -95,7 +95,7 @@ def softmax_arguments(inputs, without, attributes, outputs):
 
 
 @kernel
-def terms_and_divisor(x, seen, live, eps, table, clamp, terms):
+def _terms_and_divisor(x, seen, live, eps, table, clamp, terms):
     """Fill `terms` of one row where `seen` is not 0 and return eps plus their sum; `live` hides by codes, or is empty."""
     total, last = eps, table.size - 1
     for i in range(x.size):
@@ -111,12 +111,12 @@ def terms_and_divisor(x, seen, live, eps, table, clamp, terms):
 
 
 @kernel
-def with_sign(quotient, code):
+def _with_sign(quotient, code):
     """Return the quotient, negated where `code` is negative."""
     return negate(quotient, host_mode(code))
 
 
-def tanh_l1_arguments(inputs, masks, attributes, outputs):
+def _tanh_l1_arguments(inputs, masks, attributes, outputs):
     """Return x, seen and live as rows, eps, the table, `clamp` and room for one row; y as rows."""
     x = inputs[0]
     length = x.shape[-1]
@@ -129,51 +129,51 @@ def tanh_l1_arguments(inputs, masks, attributes, outputs):
 
 
 @kernel
-def plain_softmax(x, seen, live, hidden, table, clamp, distances, terms, fraction, y):
+def _plain_softmax(x, seen, live, hidden, table, clamp, distances, terms, fraction, y):
     """Take x and y [rows, N], `seen` and `live` [fewer rows, N]."""
     for r in range(x.shape[0]):
         row, mask = seen[r % seen.shape[0]], live[r % live.shape[0]]
-        total = terms_and_sum(x[r], row, mask, hidden, table, clamp, distances, terms)
-        total = at_least(total, mask, table[0])
+        total = _terms_and_sum(x[r], row, mask, hidden, table, clamp, distances, terms)
+        total = _at_least(total, mask, table[0])
         twice = shift_left(total, 1)
         for i in range(x.shape[1]):
             y[r, i] = divide(addsub(shift_left(terms[i], fraction + 1), total, 1), twice) if row[i] else 0
 
 
 def run_softmax(inputs, attributes, outputs):
-    arguments, y = softmax_arguments(inputs, 2, attributes, outputs)
-    plain_softmax(*arguments, attributes["fraction"], y)
+    arguments, y = _softmax_arguments(inputs, 2, attributes, outputs)
+    _plain_softmax(*arguments, attributes["fraction"], y)
 
 
 # softmax_recip: one division for each row, then products. Definition: mfsim/ops/softmax/softmax_recip.py.
 
 
 @kernel
-def plain_softmax_recip(x, seen, live, hidden, table, clamp, distances, terms, power, places, y):
+def _plain_softmax_recip(x, seen, live, hidden, table, clamp, distances, terms, power, places, y):
     """Take x and y [rows, N], `seen` and `live` [fewer rows, N]; `places` is K - F."""
     half = 1 << (places - 1)
     for r in range(x.shape[0]):
         row, mask = seen[r % seen.shape[0]], live[r % live.shape[0]]
-        total = terms_and_sum(x[r], row, mask, hidden, table, clamp, distances, terms)
-        inverse = divide(1 << power, at_least(total, mask, table[0]))
+        total = _terms_and_sum(x[r], row, mask, hidden, table, clamp, distances, terms)
+        inverse = divide(1 << power, _at_least(total, mask, table[0]))
         for i in range(x.shape[1]):
             y[r, i] = shift_right(addsub(mul(terms[i], inverse), half, 1), places) if row[i] else 0
 
 
 def run_softmax_recip(inputs, attributes, outputs):
-    arguments, y = softmax_arguments(inputs, 2, attributes, outputs)
-    plain_softmax_recip(*arguments, attributes["reciprocal"], attributes["reciprocal"] - attributes["fraction"], y)
+    arguments, y = _softmax_arguments(inputs, 2, attributes, outputs)
+    _plain_softmax_recip(*arguments, attributes["reciprocal"], attributes["reciprocal"] - attributes["fraction"], y)
 
 
 # softmax_shift: the row sum rounded to a power of two. Definition: mfsim/ops/softmax/softmax_shift.py.
 
 
 @kernel
-def plain_softmax_shift(x, seen, live, hidden, table, clamp, distances, terms, thresholds, offset, y):
+def _plain_softmax_shift(x, seen, live, hidden, table, clamp, distances, terms, thresholds, offset, y):
     """Take x and y [rows, N], `seen` and `live` [fewer rows, N]; `offset` thresholds less F are always reached."""
     for r in range(x.shape[0]):
         row, mask = seen[r % seen.shape[0]], live[r % live.shape[0]]
-        total = terms_and_sum(x[r], row, mask, hidden, table, clamp, distances, terms)
+        total = _terms_and_sum(x[r], row, mask, hidden, table, clamp, distances, terms)
         places = addsub(reached(total, thresholds), offset, 1)
         half = shift_right(shift_left(1, places), 1)
         for i in range(x.shape[1]):
@@ -181,10 +181,10 @@ def plain_softmax_shift(x, seen, live, hidden, table, clamp, distances, terms, t
 
 
 def run_softmax_shift(inputs, attributes, outputs):
-    arguments, y = softmax_arguments(inputs, 3, attributes, outputs)
+    arguments, y = _softmax_arguments(inputs, 3, attributes, outputs)
     least = inputs[1][0]
     always = int((inputs[2] <= least).sum())
-    plain_softmax_shift(*arguments, search_table(inputs[2][always:]), always - attributes["fraction"], y)
+    _plain_softmax_shift(*arguments, search_table(inputs[2][always:]), always - attributes["fraction"], y)
 
 
 # softmax_log: a subtraction in the log domain, then a table. Definition: mfsim/ops/softmax/softmax_log.py.
@@ -200,15 +200,15 @@ def logarithm(total, thresholds, lnk, lnm, least_places):
 
 
 @kernel
-def plain_softmax_log(
+def _plain_softmax_log(
     x, seen, live, hidden, table, clamp, distances, terms, thresholds, lnk, lnm, out, places, fine, clamp_out, y
 ):
     """Take x and y [rows, N], `seen` and `live` [fewer rows, N]; `places` is P - M, `fine` is g."""
     last = out.size - 1
     for r in range(x.shape[0]):
         row, mask = seen[r % seen.shape[0]], live[r % live.shape[0]]
-        total = terms_and_sum(x[r], row, mask, hidden, table, clamp, distances, terms)
-        log = logarithm(at_least(total, mask, table[0]), thresholds, lnk, lnm, places)
+        total = _terms_and_sum(x[r], row, mask, hidden, table, clamp, distances, terms)
+        log = logarithm(_at_least(total, mask, table[0]), thresholds, lnk, lnm, places)
         for i in range(x.shape[1]):
             if row[i]:
                 place = addsub(shift_left(distances[i], fine) if fine > 0 else distances[i], log, 1)
@@ -220,53 +220,53 @@ def plain_softmax_log(
 
 
 def run_softmax_log(inputs, attributes, outputs):
-    arguments, y = softmax_arguments(inputs, 6, attributes, outputs)
+    arguments, y = _softmax_arguments(inputs, 6, attributes, outputs)
     lnk, lnm, out = (np.array(table) for table in inputs[3:6])
     places = int(inputs[1][0]).bit_length() - (lnm.size - 1).bit_length()
     fitting = places, attributes["fine_bits"], attributes["clamp_out"] == "high"
-    plain_softmax_log(*arguments, search_table(inputs[2]), lnk, lnm, out, *fitting, y)
+    _plain_softmax_log(*arguments, search_table(inputs[2]), lnk, lnm, out, *fitting, y)
 
 
 # tanh_l1: a division for each entry. Definition: mfsim/ops/softmax/tanh_l1.py.
 
 
 @kernel
-def plain_tanh_l1(x, seen, live, eps, table, clamp, terms, fraction, y):
+def _plain_tanh_l1(x, seen, live, eps, table, clamp, terms, fraction, y):
     """Take x and y [rows, N], `seen` and `live` [fewer rows, N]."""
     for r in range(x.shape[0]):
         row, mask = seen[r % seen.shape[0]], live[r % live.shape[0]]
-        total = terms_and_divisor(x[r], row, mask, eps, table, clamp, terms)
+        total = _terms_and_divisor(x[r], row, mask, eps, table, clamp, terms)
         twice = shift_left(total, 1)
         for i in range(x.shape[1]):
             if row[i]:
-                y[r, i] = with_sign(divide(addsub(shift_left(terms[i], fraction + 1), total, 1), twice), x[r, i])
+                y[r, i] = _with_sign(divide(addsub(shift_left(terms[i], fraction + 1), total, 1), twice), x[r, i])
             else:
                 y[r, i] = 0
 
 
 def run_tanh_l1(inputs, attributes, outputs):
-    arguments, y = tanh_l1_arguments(inputs, mask_rows(inputs[0], inputs[2:]), attributes, outputs)
-    plain_tanh_l1(*arguments, attributes["fraction"], y)
+    arguments, y = _tanh_l1_arguments(inputs, _mask_rows(inputs[0], inputs[2:]), attributes, outputs)
+    _plain_tanh_l1(*arguments, attributes["fraction"], y)
 
 
 # tanh_l1_shift: the divisor rounded to a power of two. Definition: mfsim/ops/softmax/tanh_l1_shift.py.
 
 
 @kernel
-def plain_tanh_l1_shift(x, seen, live, eps, table, clamp, terms, thresholds, fraction, y):
+def _plain_tanh_l1_shift(x, seen, live, eps, table, clamp, terms, thresholds, fraction, y):
     """Take x and y [rows, N], `seen` and `live` [fewer rows, N]."""
     for r in range(x.shape[0]):
         row, mask = seen[r % seen.shape[0]], live[r % live.shape[0]]
-        exponent = reached(terms_and_divisor(x[r], row, mask, eps, table, clamp, terms), thresholds)
+        exponent = reached(_terms_and_divisor(x[r], row, mask, eps, table, clamp, terms), thresholds)
         half, places = shift_left(1, exponent), addsub(exponent, 1, 1)
         for i in range(x.shape[1]):
             if row[i]:
                 quotient = shift_right(addsub(shift_left(terms[i], fraction + 1), half, 1), places)
-                y[r, i] = with_sign(quotient, x[r, i])
+                y[r, i] = _with_sign(quotient, x[r, i])
             else:
                 y[r, i] = 0
 
 
 def run_tanh_l1_shift(inputs, attributes, outputs):
-    arguments, y = tanh_l1_arguments(inputs, mask_rows(inputs[0], inputs[3:]), attributes, outputs)
-    plain_tanh_l1_shift(*arguments, search_table(inputs[2]), attributes["fraction"], y)
+    arguments, y = _tanh_l1_arguments(inputs, _mask_rows(inputs[0], inputs[3:]), attributes, outputs)
+    _plain_tanh_l1_shift(*arguments, search_table(inputs[2]), attributes["fraction"], y)

@@ -25,7 +25,7 @@ def _softmax(
     """
     x = scaled_input(lowering, node)
     codes = stated_table(lowering, node, 2, "the table of exp")
-    unit = unit_of(int(codes[0]) if codes.size else 1)
+    unit = _unit_of(int(codes[0]) if codes.size else 1)
     inputs = [x.name, lowering.constant(node.inputs[2], codes, unit)]
     for k, what in enumerate(tables, start=3):
         inputs.append(lowering.constant(node.inputs[k], stated_table(lowering, node, k, what), Scale()))
@@ -38,7 +38,7 @@ def _softmax(
     lowering.emit(node, op, inputs, attributes)
 
 
-def unit_of(one: int) -> Scale:
+def _unit_of(one: int) -> Scale:
     """Return the grid of terms and sums where the code `one` stands for 1."""
     return Scale.of(1 - max(1, one.bit_length()))
 
@@ -48,17 +48,17 @@ def softmax(lowering: Lowering, node: FileNode) -> None:
     _softmax(lowering, node, "softmax")
 
 
-def softmax_recip(lowering: Lowering, node: FileNode) -> None:
+def _softmax_recip(lowering: Lowering, node: FileNode) -> None:
     """Emit softmax_recip."""
     _softmax(lowering, node, "softmax_recip", power=("reciprocal", "the dividend of the reciprocal"))
 
 
-def softmax_shift(lowering: Lowering, node: FileNode) -> None:
+def _softmax_shift(lowering: Lowering, node: FileNode) -> None:
     """Emit softmax_shift."""
     _softmax(lowering, node, "softmax_shift", ["the thresholds"])
 
 
-def softmax_log(lowering: Lowering, node: FileNode) -> None:
+def _softmax_log(lowering: Lowering, node: FileNode) -> None:
     """Emit softmax_log."""
     names = ("the thresholds", "the table of ln 2^j", "the table of ln(1 + u)", "the table of results")
     _softmax(lowering, node, "softmax_log", names, ("fine_bits", "the fine factor"))
@@ -68,9 +68,9 @@ SOFTMAX_RULES = {
     ("org.mfsim", f"{masked}{name}"): rule
     for name, rule in {
         "Softmax": softmax,
-        "SoftmaxRecip": softmax_recip,
-        "SoftmaxShift": softmax_shift,
-        "SoftmaxLog": softmax_log,
+        "SoftmaxRecip": _softmax_recip,
+        "SoftmaxShift": _softmax_shift,
+        "SoftmaxLog": _softmax_log,
     }.items()
     for masked in ("", "Masked")
 }
@@ -98,14 +98,14 @@ def tanh_l1(lowering: Lowering, node: FileNode) -> None:
     _tanh_l1(lowering, node, "tanh_l1", shift=False)
 
 
-def tanh_l1_shift(lowering: Lowering, node: FileNode) -> None:
+def _tanh_l1_shift(lowering: Lowering, node: FileNode) -> None:
     """Emit tanh_l1_shift."""
     _tanh_l1(lowering, node, "tanh_l1_shift", shift=True)
 
 
 TANH_L1_RULES = {
     ("org.mfsim", f"{masked}{name}"): rule
-    for name, rule in {"TanhL1": tanh_l1, "TanhL1Shift": tanh_l1_shift}.items()
+    for name, rule in {"TanhL1": tanh_l1, "TanhL1Shift": _tanh_l1_shift}.items()
     for masked in ("", "Masked")
 }
 

@@ -51,9 +51,9 @@ COUNT = """
 """The number k of thresholds that each s reaches."""
 
 
-def terms(inputs: Tensors) -> dict[str, Any]:
+def _terms(inputs: Tensors) -> dict[str, Any]:
     """Return the derived inputs of `TERMS`, and an absent mask."""
-    table = codes_of(inputs[1])
+    table = _codes_of(inputs[1])
     return {
         "mask": 1,
         "hidden": inputs[0].range.low,
@@ -63,27 +63,27 @@ def terms(inputs: Tensors) -> dict[str, Any]:
     }
 
 
-def codes_of(tensor: Tensor) -> list[int]:
+def _codes_of(tensor: Tensor) -> list[int]:
     """Return the codes of a constant of one axis, which its op has proved to be one."""
     assert tensor.codes is not None, f"`{tensor.name}` is no constant"
     return [int(code) for code in tensor.codes]
 
 
-def shifts(inputs: Tensors, places: Sequence[int]) -> Arrays:
+def _shifts(inputs: Tensors, places: Sequence[int]) -> Arrays:
     """Return 2**p and half of it for each count k of thresholds, with p = places[k]; counts with p < 1 never occur."""
     known = [max(p, 1) for p in places]
     return {
-        "counted": np.ones((len(codes_of(inputs[2])), 1)),
+        "counted": np.ones((len(_codes_of(inputs[2])), 1)),
         "gaps": [1 << p for p in known],
         "halves": [1 << p - 1 for p in known],
     }
 
 
-def softmax(text: str, names: Sequence[str], derived: Derived, needs_bits: Bits = _no_bits) -> IntegerBody:
+def _softmax(text: str, names: Sequence[str], derived: Derived, needs_bits: Bits = _no_bits) -> IntegerBody:
     """Return the body of a softmax: `text` follows `TERMS`, and reads besides the derived inputs `names`."""
 
     def every(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
-        return terms(inputs) | derived(node, inputs, outputs)
+        return _terms(inputs) | derived(node, inputs, outputs)
 
     return IntegerBody(TERMS + text, dict.fromkeys(["hidden", "last", "ones", "top", *names], CODE), every, needs_bits)
 
@@ -109,7 +109,7 @@ SIGNED = """
 """
 
 
-def tanh_l1(text: str, names: Sequence[str], derived: Derived, needs_bits: Bits = _no_bits) -> IntegerBody:
+def _tanh_l1(text: str, names: Sequence[str], derived: Derived, needs_bits: Bits = _no_bits) -> IntegerBody:
     """Return the body of a tanh-l1: `text` leads to `magnitude`, and reads besides the derived inputs `names`."""
 
     def every(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
@@ -132,16 +132,15 @@ SOFTMAX_TEXT = """
 """
 
 
-def softmax_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _softmax_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return {"up": 2 << attributes_of(node)["fraction"]}
 
 
-def divisor_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
+def _divisor_bits(node: Node, inputs: Tensors, outputs: Tensors) -> int:
     return node.words["sum"].bits + 2  # twice the sum, in a signed word
 
 
-SOFTMAX_INTEGER = softmax(SOFTMAX_TEXT, ["up"], softmax_inputs, divisor_bits)
-
+SOFTMAX_INTEGER = _softmax(SOFTMAX_TEXT, ["up"], _softmax_inputs, _divisor_bits)
 
 # softmax_recip: terms by Gather, their sum, its reciprocal, and a rounded product for each entry.
 
@@ -153,14 +152,13 @@ SOFTMAX_RECIP_TEXT = """
 """
 
 
-def softmax_recip_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _softmax_recip_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     attributes = attributes_of(node)
     gap = 1 << attributes["reciprocal"] - attributes["fraction"]
     return {"power": 1 << attributes["reciprocal"], "gap": gap, "half": gap // 2}
 
 
-SOFTMAX_RECIP_INTEGER = softmax(SOFTMAX_RECIP_TEXT, ["power", "gap", "half"], softmax_recip_inputs)
-
+SOFTMAX_RECIP_INTEGER = _softmax(SOFTMAX_RECIP_TEXT, ["power", "gap", "half"], _softmax_recip_inputs)
 
 # softmax_shift: terms by Gather, the thresholds that their sum reaches, and a rounding shift for each entry.
 
@@ -175,13 +173,12 @@ SOFTMAX_SHIFT_TEXT = (
 )
 
 
-def softmax_shift_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _softmax_shift_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     reached = range(inputs[2].shape[0] + 1)
-    return shifts(inputs, [k - attributes_of(node)["fraction"] for k in reached])
+    return _shifts(inputs, [k - attributes_of(node)["fraction"] for k in reached])
 
 
-SOFTMAX_SHIFT_INTEGER = softmax(SOFTMAX_SHIFT_TEXT, ["counted", "gaps", "halves"], softmax_shift_inputs)
-
+SOFTMAX_SHIFT_INTEGER = _softmax(SOFTMAX_SHIFT_TEXT, ["counted", "gaps", "halves"], _softmax_shift_inputs)
 
 # softmax_log: the logarithm of the row sum from two tables, then a table of results for each entry.
 
@@ -205,21 +202,20 @@ SOFTMAX_LOG_TEXT = (
 )
 
 
-def softmax_log_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _softmax_log_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     mantissas = inputs[4].shape[0] - 1
-    least = codes_of(inputs[1])[0].bit_length() - mantissas.bit_length()  # P - M
+    least = _codes_of(inputs[1])[0].bit_length() - mantissas.bit_length()  # P - M
     return {
-        **shifts(inputs, [least + j for j in range(inputs[2].shape[0] + 1)]),
+        **_shifts(inputs, [least + j for j in range(inputs[2].shape[0] + 1)]),
         "mantissas": mantissas,
         "fine": 1 << attributes_of(node)["fine_bits"],
         "last_result": inputs[5].shape[0] - 1,
     }
 
 
-SOFTMAX_LOG_INTEGER = softmax(
-    SOFTMAX_LOG_TEXT, ["counted", "gaps", "halves", "mantissas", "fine", "last_result"], softmax_log_inputs
+SOFTMAX_LOG_INTEGER = _softmax(
+    SOFTMAX_LOG_TEXT, ["counted", "gaps", "halves", "mantissas", "fine", "last_result"], _softmax_log_inputs
 )
-
 
 # tanh_l1: terms by Gather, their sum, and a rounded quotient with the sign of each entry.
 
@@ -230,12 +226,11 @@ TANH_L1_TEXT = """
 """
 
 
-def tanh_l1_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _tanh_l1_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     return {}
 
 
-TANH_L1_INTEGER = tanh_l1(TANH_L1_TEXT, [], tanh_l1_inputs, divisor_bits)
-
+TANH_L1_INTEGER = _tanh_l1(TANH_L1_TEXT, [], _tanh_l1_inputs, _divisor_bits)
 
 # tanh_l1_shift: terms by Gather, the thresholds that their sum reaches, and a rounding shift for each entry.
 
@@ -250,11 +245,11 @@ TANH_L1_SHIFT_TEXT = (
 )
 
 
-def tanh_l1_shift_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
-    return shifts(inputs, [k + 1 for k in range(inputs[2].shape[0] + 1)])
+def _tanh_l1_shift_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+    return _shifts(inputs, [k + 1 for k in range(inputs[2].shape[0] + 1)])
 
 
-TANH_L1_SHIFT_INTEGER = tanh_l1(TANH_L1_SHIFT_TEXT, ["counted", "gaps", "halves"], tanh_l1_shift_inputs)
+TANH_L1_SHIFT_INTEGER = _tanh_l1(TANH_L1_SHIFT_TEXT, ["counted", "gaps", "halves"], _tanh_l1_shift_inputs)
 
 INTEGER_BODIES = {
     "softmax": SOFTMAX_INTEGER,

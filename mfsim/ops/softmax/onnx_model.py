@@ -95,7 +95,7 @@ SIGNED = """
 """
 
 
-def nearest(numerator: str, denominator: str, result: str) -> str:
+def _nearest(numerator: str, denominator: str, result: str) -> str:
     """Return the text of `numerator` / `denominator` rounded, halves up; neither is negative."""
     return f"""
     {result}_twice = Mul ({numerator}, two)
@@ -105,7 +105,7 @@ def nearest(numerator: str, denominator: str, result: str) -> str:
 """
 
 
-def reached(value: str, result: str) -> str:
+def _reached(value: str, result: str) -> str:
     """Return the text of how many `thresholds` each row's `value` [..., 1] reaches, and of 2 to that power."""
     return f"""
     {result}_met = GreaterOrEqual ({value}, thresholds)
@@ -127,23 +127,23 @@ ZERO_AXIS = """
 """
 
 
-def softmax(name: str, constants: str, own: str, masked: bool = False) -> str:
+def _softmax(name: str, constants: str, own: str, masked: bool = False) -> str:
     """Return the function `name`, or `Masked<name>`.
 
     `constants` are its inputs between x_scale and y_scale, `own` its lines from q, d, t and S to `code`;
     with a mask, `seen` tells what a row sees.
     """
     shared = (MASKED_DISTANCES, TERMS, MASKED_SUM) if masked else (DISTANCES, TERMS, SUM)
-    return function(name, constants, "".join(shared) + own, masked)
+    return _function(name, constants, "".join(shared) + own, masked)
 
 
-def tanh_l1(name: str, constants: str, own: str, masked: bool = False) -> str:
+def _tanh_l1(name: str, constants: str, own: str, masked: bool = False) -> str:
     """Return the function `name`, or `Masked<name>`; `own` leads from t and the divisor L to `magnitude`."""
     shared = MAGNITUDES + (MASKED_WEIGHTS if masked else WEIGHTS) + DIVISOR
-    return function(name, constants, shared + own + SIGNED, masked)
+    return _function(name, constants, shared + own + SIGNED, masked)
 
 
-def function(name: str, constants: str, text: str, masked: bool) -> str:
+def _function(name: str, constants: str, text: str, masked: bool) -> str:
     """Return the function `name` (`Masked<name>`) whose lines `text` lead from q to `code`."""
     inputs = f"X, x_scale, {constants}, y_scale" + (", mask" if masked else "")
     head = f"{'Masked' if masked else ''}{name} ({inputs}) => (Y)"
@@ -156,12 +156,11 @@ def function(name: str, constants: str, text: str, masked: bool) -> str:
 
 SOFTMAX_LINES = """
     numerator = Mul (t, yq)
-""" + nearest("numerator", "S", "code")
+""" + _nearest("numerator", "S", "code")
 
-SOFTMAX = softmax("Softmax", "exp_table", SOFTMAX_LINES)
+SOFTMAX = _softmax("Softmax", "exp_table", SOFTMAX_LINES)
 
-MASKED_SOFTMAX = softmax("Softmax", "exp_table", SOFTMAX_LINES, masked=True)
-
+MASKED_SOFTMAX = _softmax("Softmax", "exp_table", SOFTMAX_LINES, masked=True)
 
 # SoftmaxRecip: one division for each row, R = 2**K // S, then products. Definition: mfsim/ops/softmax/softmax_recip.py.
 #
@@ -176,10 +175,9 @@ SOFTMAX_RECIP_LINES = """
     code = Div (raised, gap)
 """
 
-SOFTMAX_RECIP = softmax("SoftmaxRecip", "exp_table, recip_one", SOFTMAX_RECIP_LINES)
+SOFTMAX_RECIP = _softmax("SoftmaxRecip", "exp_table, recip_one", SOFTMAX_RECIP_LINES)
 
-MASKED_SOFTMAX_RECIP = softmax("SoftmaxRecip", "exp_table, recip_one", SOFTMAX_RECIP_LINES, masked=True)
-
+MASKED_SOFTMAX_RECIP = _softmax("SoftmaxRecip", "exp_table, recip_one", SOFTMAX_RECIP_LINES, masked=True)
 
 # SoftmaxShift: the row sum rounded to a power of two in the log domain. Definition: mfsim/ops/softmax/softmax_shift.py.
 #
@@ -187,7 +185,7 @@ MASKED_SOFTMAX_RECIP = softmax("SoftmaxRecip", "exp_table, recip_one", SOFTMAX_R
 
 SOFTMAX_SHIFT_LINES = (
     ZERO_AXIS
-    + reached("S", "k")
+    + _reached("S", "k")
     + """
     gap = Div (k_power, yq)
     half = Div (gap, two)
@@ -196,10 +194,9 @@ SOFTMAX_SHIFT_LINES = (
 """
 )
 
-SOFTMAX_SHIFT = softmax("SoftmaxShift", "exp_table, thresholds", SOFTMAX_SHIFT_LINES)
+SOFTMAX_SHIFT = _softmax("SoftmaxShift", "exp_table, thresholds", SOFTMAX_SHIFT_LINES)
 
-MASKED_SOFTMAX_SHIFT = softmax("SoftmaxShift", "exp_table, thresholds", SOFTMAX_SHIFT_LINES, masked=True)
-
+MASKED_SOFTMAX_SHIFT = _softmax("SoftmaxShift", "exp_table, thresholds", SOFTMAX_SHIFT_LINES, masked=True)
 
 # SoftmaxLog: a subtraction in the log domain, then a table. Definition: mfsim/ops/softmax/softmax_log.py.
 #
@@ -208,7 +205,7 @@ MASKED_SOFTMAX_SHIFT = softmax("SoftmaxShift", "exp_table, thresholds", SOFTMAX_
 
 SOFTMAX_LOG_LINES = (
     ZERO_AXIS
-    + reached("S", "j")
+    + _reached("S", "j")
     + """
     first = Gather (thresholds, zero)
     unit = Div (first, two)
@@ -217,7 +214,7 @@ SOFTMAX_LOG_LINES = (
     mantissas = Sub (steps, one)
     widened = Mul (S, mantissas)
 """
-    + nearest("widened", "power", "mantissa")
+    + _nearest("widened", "power", "mantissa")
     + """
     u = Sub (mantissa, mantissas)
     of_power = Gather (lnk_table, j)
@@ -242,10 +239,9 @@ HIDDEN = """
 
 CONSTANTS = "exp_table, thresholds, lnk_table, lnm_table, out_table, fine"
 
-SOFTMAX_LOG = softmax("SoftmaxLog", CONSTANTS, SOFTMAX_LOG_LINES + PLAIN)
+SOFTMAX_LOG = _softmax("SoftmaxLog", CONSTANTS, SOFTMAX_LOG_LINES + PLAIN)
 
-MASKED_SOFTMAX_LOG = softmax("SoftmaxLog", CONSTANTS, SOFTMAX_LOG_LINES + HIDDEN, masked=True)
-
+MASKED_SOFTMAX_LOG = _softmax("SoftmaxLog", CONSTANTS, SOFTMAX_LOG_LINES + HIDDEN, masked=True)
 
 # TanhL1: a division for each entry. Definition: mfsim/ops/softmax/tanh_l1.py.
 #
@@ -253,12 +249,11 @@ MASKED_SOFTMAX_LOG = softmax("SoftmaxLog", CONSTANTS, SOFTMAX_LOG_LINES + HIDDEN
 
 TANH_L1_LINES = """
     numerator = Mul (t, yq)
-""" + nearest("numerator", "L", "magnitude")
+""" + _nearest("numerator", "L", "magnitude")
 
-TANH_L1 = tanh_l1("TanhL1", "tanh_table, eps", TANH_L1_LINES)
+TANH_L1 = _tanh_l1("TanhL1", "tanh_table, eps", TANH_L1_LINES)
 
-MASKED_TANH_L1 = tanh_l1("TanhL1", "tanh_table, eps", TANH_L1_LINES, masked=True)
-
+MASKED_TANH_L1 = _tanh_l1("TanhL1", "tanh_table, eps", TANH_L1_LINES, masked=True)
 
 # TanhL1Shift: the divisor rounded to a power of two in the log domain. Definition: mfsim/ops/softmax/tanh_l1_shift.py.
 #
@@ -266,16 +261,16 @@ MASKED_TANH_L1 = tanh_l1("TanhL1", "tanh_table, eps", TANH_L1_LINES, masked=True
 
 TANH_L1_SHIFT_LINES = (
     ZERO_AXIS
-    + reached("L", "k")
+    + _reached("L", "k")
     + """
     numerator = Mul (t, yq)
 """
-    + nearest("numerator", "k_power", "magnitude")
+    + _nearest("numerator", "k_power", "magnitude")
 )
 
-TANH_L1_SHIFT = tanh_l1("TanhL1Shift", "tanh_table, eps, thresholds", TANH_L1_SHIFT_LINES)
+TANH_L1_SHIFT = _tanh_l1("TanhL1Shift", "tanh_table, eps, thresholds", TANH_L1_SHIFT_LINES)
 
-MASKED_TANH_L1_SHIFT = tanh_l1("TanhL1Shift", "tanh_table, eps, thresholds", TANH_L1_SHIFT_LINES, masked=True)
+MASKED_TANH_L1_SHIFT = _tanh_l1("TanhL1Shift", "tanh_table, eps, thresholds", TANH_L1_SHIFT_LINES, masked=True)
 
 MODEL_BODIES = {
     "softmax": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import torch
 
@@ -11,6 +12,10 @@ from mfsim.errors import RecipeError
 from mfsim.nn import Softmax, TanhL1
 from mfsim.nn.softmax import causal_mask
 from mfsim.ops.function_table import MAX_ENTRIES
+from mfsim.ops.softmax.softmax import OP as SOFTMAX
+from mfsim.ops.softmax.softmax_log import OP as SOFTMAX_LOG
+from mfsim.ops.softmax.softmax_recip import OP as SOFTMAX_RECIP
+from mfsim.ops.softmax.softmax_shift import OP as SOFTMAX_SHIFT
 from mfsim.ops.softmax.tables import (
     LOG_TABLE_BITS,
     eps_code,
@@ -23,6 +28,8 @@ from mfsim.ops.softmax.tables import (
     tanh_l1_table_bits,
     tanh_table,
 )
+from mfsim.ops.softmax.tanh_l1 import OP as TANH_L1
+from mfsim.ops.softmax.tanh_l1_shift import OP as TANH_L1_SHIFT
 from mfsim.ops.softmax.torch import softmax, softmax_log, softmax_recip, softmax_shift, tanh_l1, tanh_l1_shift
 from mfsim.quant.nonlinear_base import QuantNonlinear
 
@@ -92,6 +99,13 @@ class QuantNormaliser(QuantNonlinear):
 class QuantSoftmax(QuantNormaliser, Softmax):
     """`Softmax` on codes, in its four forms."""
 
+    exported_as: ClassVar[tuple[str, ...]] = (
+        *SOFTMAX.onnx.op_types,
+        *SOFTMAX_RECIP.onnx.op_types,
+        *SOFTMAX_SHIFT.onnx.op_types,
+        *SOFTMAX_LOG.onnx.op_types,
+    )
+
     def __init__(self, layer: Softmax, bits: int, signed: bool, length: int) -> None:
         QuantNormaliser.__init__(self, layer, bits, signed, length)
         self.constants: list[str] = []
@@ -133,6 +147,8 @@ class QuantSoftmax(QuantNormaliser, Softmax):
 
 class QuantTanhL1(QuantNormaliser, TanhL1):
     """`TanhL1` on codes, with a division for each entry or a shift."""
+
+    exported_as: ClassVar[tuple[str, ...]] = (*TANH_L1.onnx.op_types, *TANH_L1_SHIFT.onnx.op_types)
 
     tanh_table: torch.Tensor
     eps_code: torch.Tensor

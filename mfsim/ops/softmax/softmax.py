@@ -15,6 +15,7 @@ from mfsim.ir.formats import Format
 from mfsim.ops.op import Inference, Op, result, rows
 from mfsim.ops.softmax.rows import CLAMP, FRACTION, HIDDEN, check_fraction, grid, result_range
 from mfsim.ops.softmax.softmax_definition import TERMS_HELD, Terms, derivation, mask_of, term_rows, terms_of, weighed
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
 def infer(tensors, attributes):
@@ -52,6 +53,8 @@ OP = Op(
     summary="softmax of a row, from a table of exp; a division for each entry",
     attributes=(FRACTION, CLAMP, HIDDEN),
     inputs=("x", "exp_table", "mask?"),
+    roles={"exp_table": Role.TABLE, "mask": Role.MASK},
+    signature=Signature("Softmax", (X, X_SCALE, Input("exp_table", Role.TABLE), Y_SCALE), masked=True),
     primitives=frozenset({"cmp", "select", "addsub", "lut", "shift", "div"}),
     infer=infer,
     reference=reference,

@@ -32,6 +32,7 @@ from mfsim.ops.softmax.rows import (
     table_codes,
 )
 from mfsim.ops.softmax.softmax_definition import TERMS_HELD, Terms, derivation, mask_of, term_rows, terms_of, weighed
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 NAME = "softmax_log"
 
@@ -177,6 +178,29 @@ OP = Op(
         HIDDEN,
     ),
     inputs=("x", "exp_table", "thresholds", "lnk_table", "lnm_table", "out_table", "mask?"),
+    roles={
+        "exp_table": Role.TABLE,
+        "thresholds": Role.STEPS,
+        "lnk_table": Role.STEPS,
+        "lnm_table": Role.TABLE,
+        "out_table": Role.TABLE,
+        "mask": Role.MASK,
+    },
+    signature=Signature(
+        "SoftmaxLog",
+        (
+            X,
+            X_SCALE,
+            Input("exp_table", Role.TABLE),
+            Input("thresholds", Role.STEPS),
+            Input("lnk_table", Role.STEPS),
+            Input("lnm_table", Role.TABLE),
+            Input("out_table", Role.TABLE),
+            Input("fine", Role.CONSTANT),
+            Y_SCALE,
+        ),
+        masked=True,
+    ),
     primitives=frozenset({"cmp", "select", "addsub", "lut", "shift"}),
     infer=infer,
     reference=reference,
@@ -184,7 +208,6 @@ OP = Op(
     derive=derive,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
-    searched=frozenset({"lnk_table"}),
     held=TERMS_HELD
     | {"logarithm.shift_right.addsub": "rounded", "logarithm.return": "logarithm", "plain.place": "place"},
 )

@@ -14,6 +14,7 @@ from mfsim.ir.formats import Format
 from mfsim.ops.op import Attribute, Inference, Op, result, rows
 from mfsim.ops.softmax.rows import CLAMP, FRACTION, HIDDEN, check_fraction, grid, result_range
 from mfsim.ops.softmax.softmax_definition import TERMS_HELD, Terms, derivation, mask_of, term_rows, terms_of, weighed
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
 def infer(tensors, attributes):
@@ -64,6 +65,12 @@ OP = Op(
         HIDDEN,
     ),
     inputs=("x", "exp_table", "mask?"),
+    roles={"exp_table": Role.TABLE, "mask": Role.MASK},
+    signature=Signature(
+        "SoftmaxRecip",
+        (X, X_SCALE, Input("exp_table", Role.TABLE), Input("recip_one", Role.CONSTANT), Y_SCALE),
+        masked=True,
+    ),
     primitives=frozenset({"cmp", "select", "addsub", "lut", "shift", "div", "mul"}),
     infer=infer,
     reference=reference,

@@ -27,6 +27,7 @@ from mfsim.ops.softmax.rows import (
     search_rows,
 )
 from mfsim.ops.softmax.softmax_definition import TERMS_HELD, Terms, derivation, mask_of, term_rows, terms_of, weighed
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
 def infer(tensors, attributes):
@@ -89,6 +90,12 @@ OP = Op(
     summary="softmax of a row with its sum rounded to a power of two; no multiplication or division",
     attributes=(FRACTION, CLAMP, HIDDEN),
     inputs=("x", "exp_table", "thresholds", "mask?"),
+    roles={"exp_table": Role.TABLE, "thresholds": Role.STEPS, "mask": Role.MASK},
+    signature=Signature(
+        "SoftmaxShift",
+        (X, X_SCALE, Input("exp_table", Role.TABLE), Input("thresholds", Role.STEPS), Y_SCALE),
+        masked=True,
+    ),
     primitives=frozenset({"cmp", "select", "addsub", "lut", "shift"}),
     infer=infer,
     reference=reference,

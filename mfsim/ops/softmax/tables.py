@@ -37,7 +37,7 @@ def nearest_power_thresholds(count: int) -> tuple[int, ...]:
     return tuple(math.isqrt(1 << (2 * j - 1)) + 1 for j in range(1, count + 1))
 
 
-def check_bits(name: str, bits: int, least: int, most: int) -> int:
+def _check_bits(name: str, bits: int, least: int, most: int) -> int:
     """Return `bits`; a `FormatError` unless it is in least..most."""
     if not least <= bits <= most:
         raise FormatError(f"`{name}` must be in {least}..{most}, not {bits}")
@@ -100,8 +100,8 @@ def exp_table(x_exponent: int, bits: int, table_bits: int, gain: float = 1.0) ->
     tuple of ints
         Never rising, from 2**P; the last entry is that of every greater d.
     """
-    check_bits("bits", bits, 1, 16)
-    check_bits("table_bits", table_bits, 1, 53)
+    _check_bits("bits", bits, 1, 16)
+    _check_bits("table_bits", table_bits, 1, 53)
     return _falling(1 << bits, checked_gain(gain), x_exponent, table_bits)
 
 
@@ -165,11 +165,11 @@ def log_tables(
         If `mantissa_bits` is not in 1 .. P - 1, or `out_table` would need more than 2**16 entries.
     """
     exact_gain = checked_gain(gain)
-    check_bits("fraction", fraction, 1, 24)
-    check_bits("mantissa_bits", mantissa_bits, 1, table_bits - 1)
+    _check_bits("fraction", fraction, 1, 24)
+    _check_bits("mantissa_bits", mantissa_bits, 1, table_bits - 1)
     if fine_bits is None:
         fine_bits = default_fine_bits(fraction, x_exponent, gain)
-    check_bits("fine_bits", fine_bits, 0, 24)
+    _check_bits("fine_bits", fine_bits, 0, 24)
     n = row_bits(length)
     out = _falling(MAX_ENTRIES + 1, exact_gain, x_exponent - fine_bits, fraction)
     if len(out) > MAX_ENTRIES:
@@ -217,8 +217,8 @@ def tanh_table(x_exponent: int, bits: int, table_bits: int, gain: float = 1.0, s
     tuple of ints
         Never falling, from 0; the last entry is that of every greater a.
     """
-    check_bits("bits", bits, 1, 16)
-    check_bits("table_bits", table_bits, 1, 53)
+    _check_bits("bits", bits, 1, 16)
+    _check_bits("table_bits", table_bits, 1, 53)
     limit = (1 << (bits - 1)) + 1 if signed else 1 << bits
     one, entries = 1 << table_bits, [0]
     with mpmath.workdps(DIGITS):

@@ -22,6 +22,7 @@ from mfsim.ops.softmax.tanh_l1_definition import (
     magnitudes,
     weighed,
 )
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
 def infer(tensors, attributes):
@@ -67,6 +68,10 @@ OP = Op(
     summary="tanh over its l1 norm in a row, from a table of tanh; a division for each entry",
     attributes=(FRACTION, EPS, CLAMP),
     inputs=("x", "tanh_table", "mask?"),
+    roles={"tanh_table": Role.TABLE, "mask": Role.MASK},
+    signature=Signature(
+        "TanhL1", (X, X_SCALE, Input("tanh_table", Role.TABLE), Input("eps", Role.CONSTANT), Y_SCALE), masked=True
+    ),
     primitives=frozenset({"abs", "cmp", "select", "lut", "addsub", "shift", "div", "neg"}),
     infer=infer,
     reference=reference,

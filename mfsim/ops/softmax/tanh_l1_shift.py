@@ -32,6 +32,7 @@ from mfsim.ops.softmax.tanh_l1_definition import (
     magnitudes,
     weighed,
 )
+from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
 def infer(tensors, attributes):
@@ -88,6 +89,19 @@ OP = Op(
     summary="tanh over its l1 norm in a row rounded to a power of two; no multiplication or division",
     attributes=(FRACTION, EPS, CLAMP),
     inputs=("x", "tanh_table", "thresholds", "mask?"),
+    roles={"tanh_table": Role.TABLE, "thresholds": Role.STEPS, "mask": Role.MASK},
+    signature=Signature(
+        "TanhL1Shift",
+        (
+            X,
+            X_SCALE,
+            Input("tanh_table", Role.TABLE),
+            Input("eps", Role.CONSTANT),
+            Input("thresholds", Role.STEPS),
+            Y_SCALE,
+        ),
+        masked=True,
+    ),
     primitives=frozenset({"abs", "cmp", "select", "lut", "addsub", "shift", "neg"}),
     infer=infer,
     reference=reference,

@@ -37,7 +37,7 @@ CACHED_CODES = 1 << 15
 
 
 @functools.cache
-def rows(lane_bits, held, first, last):
+def _rows(lane_bits, held, first, last):
     """Return the kernel that transforms over the bits `first` to `last` - 1 of the index.
 
     `first` <= `lane_bits`; 2**lane_bits is the number of codes of a vector, 2**held that of the vectors of a later pass.
@@ -69,7 +69,7 @@ def rows(lane_bits, held, first, last):
 
 
 @functools.cache
-def columns(lane_bits, held, bits):
+def _columns(lane_bits, held, bits):
     """Return the kernel that transforms blocks of 2**bits rows of `inner` codes, a vector of columns at a time.
 
     It does the first `width` columns, a multiple of 2**lane_bits; `scratch` holds a vector for each row. More rows than
@@ -103,7 +103,7 @@ def columns(lane_bits, held, bits):
 
 
 @kernel
-def reorder(source, target, rows_, inner):
+def _reorder(source, target, rows_, inner):
     """Fill `target` with the rows of `inner` codes of each block of `source`, row rows_[i] as row i."""
     for block in range(0, source.size, rows_.size * inner):
         if inner == 1:
@@ -119,7 +119,7 @@ _natural_rows = functools.cache(natural_rows)
 
 
 def _transform_rows(source, target, first, last, lane_bits, held):
-    run_rows = rows(lane_bits, held, first, last)
+    run_rows = _rows(lane_bits, held, first, last)
     size = 1 << max(last, lane_bits + HELD)
     whole = source.size - source.size % size
     if whole:
@@ -133,7 +133,7 @@ def _transform_rows(source, target, first, last, lane_bits, held):
 
 def _transform_columns(source, target, n, inner, lane_bits, held):
     lanes = 1 << lane_bits
-    run_columns = columns(lane_bits, held, n.bit_length() - 1)
+    run_columns = _columns(lane_bits, held, n.bit_length() - 1)
     scratch = np.empty(n * lanes, source.dtype)
     whole = inner - inner % lanes
     # Columns that fill no vector, padded with zeros.
@@ -175,7 +175,7 @@ def transform(source, target, n, inner, order, level):
         codes, sorted_codes = source[start : start + part], target[start : start + part]
         natural = scratch[: codes.size]
         _transform(codes, natural, n, inner, *WHT_ISAS[level])
-        reorder(natural, sorted_codes, _natural_rows(n, order), inner)
+        _reorder(natural, sorted_codes, _natural_rows(n, order), inner)
 
 
 def prepare_wht(inputs, outputs, attributes):

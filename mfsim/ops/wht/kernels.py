@@ -11,7 +11,7 @@ from mfsim.kernels.primitives import addsub
 
 
 @kernel
-def plain_wht(y, inner, n):
+def _plain_wht(y, inner, n):
     """Transform, in place and in natural order, blocks of n codes that lie `inner` apart in flat y."""
     half = 1
     while half < n:
@@ -40,7 +40,7 @@ def run_wht(inputs, attributes, outputs):
     for axis in range(x.ndim - 1, x.ndim - 1 - attributes["dims"], -1):
         n = attributes["block"] or x.shape[axis]
         inner = int(np.prod(x.shape[axis + 1 :], dtype=np.int64))
-        plain_wht(y.reshape(-1), inner, n)
+        _plain_wht(y.reshape(-1), inner, n)
         if attributes["order"] != "natural" and n > 1:
             blocks = y.reshape(-1, n, inner)
             blocks[...] = blocks[:, natural_rows(n, attributes["order"])]

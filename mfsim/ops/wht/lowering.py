@@ -8,11 +8,11 @@ from mfsim.compiler.lower.lowering import Lowering
 # WHT: Walsh-Hadamard transform; the attributes are those of the op.
 
 
-def wht(lowering: Lowering, node: FileNode) -> None:
+def _wht(lowering: Lowering, node: FileNode) -> None:
     """Emit the transform with the attributes of the node."""
     lowering.emit(node, "wht", [lowering.tensor(node, 0).name], node.attributes)
 
 
-WHT_RULES = {("org.mfsim", "WHT"): wht}
+WHT_RULES = {("org.mfsim", "WHT"): _wht}
 
 RULES = WHT_RULES

@@ -131,7 +131,6 @@ WHT <block, dims, order, norm, inverse> (X) => (Y) {{
 }}
 """
 
-
 # wht: products with two small matrices of +1 and -1 for each block.
 #
 # A block of n = left * right codes (rows of a 2-D block one after the other) is transformed as a matrix,
@@ -154,7 +153,7 @@ WHT_TEXT = """
 """
 
 
-def row_order(n: int, order: str) -> list[int]:
+def _row_order(n: int, order: str) -> list[int]:
     """Return the natural index of each row of an n-point transform: reversed bits, of the Gray code for sequency."""
     if order == "natural" or n == 1:
         return list(range(n))
@@ -163,7 +162,7 @@ def row_order(n: int, order: str) -> list[int]:
     return [int(f"{code:0{q}b}"[::-1], 2) for code in codes]
 
 
-def wht_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+def _wht_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
     (x,), block, order = inputs, attributes_of(node)["block"], attributes_of(node)["order"]
     columns = block or x.shape[-1]
     rows = 1 if attributes_of(node)["dims"] == 1 else block or x.shape[-2]
@@ -176,8 +175,8 @@ def wht_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
         "left": matrix(n // right, "natural"),
         "right": matrix(right, "natural"),
         "block_shape": [0, down, across, rows, columns],
-        "row_order": np.array(row_order(rows, order)),
-        "column_order": np.array(row_order(columns, order)),
+        "row_order": np.array(_row_order(rows, order)),
+        "column_order": np.array(_row_order(columns, order)),
         "shape": target(outputs[0].shape),
     }
 
@@ -194,7 +193,7 @@ WHT_INTEGER = IntegerBody(
         "column_order": INDEX,
         "shape": SHAPE,
     },
-    derived=wht_inputs,
+    derived=_wht_inputs,
 )
 
 MODEL_BODIES = {

@@ -22,6 +22,7 @@ import numpy as np
 from mfsim.errors import FormatError, ShapeError
 from mfsim.ir.formats import Format, Range
 from mfsim.ops.op import Attribute, Inference, Op, result, rows, size
+from mfsim.ops.traits import Signature
 
 ORDERS = ("natural", "sequency", "dyadic")
 
@@ -158,6 +159,7 @@ OP = Op(
         Attribute("inverse", "int", "1 for the norm of the way back", 0, (0, 1)),
     ),
     inputs=("x",),
+    signature=Signature("WHT", attributes=("block", "dims", "order", "norm", "inverse")),
     primitives=frozenset({"addsub"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,

@@ -11,8 +11,9 @@ import pytest
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 from mfsim.serialize.write import integer_model
-from tests.conformance.test_conformance import CASES, program_of
-from tests.integer.networks import NETWORKS
+from tests.conformance.instance import program_of
+from tests.conformance.test_conformance import CASES
+from tests.serialize.networks import NETWORKS
 
 ALLOWED = {TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL}
 ATTRIBUTES = {AttributeProto.INT, AttributeProto.INTS, AttributeProto.STRING}

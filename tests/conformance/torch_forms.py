@@ -1,18 +1,18 @@
-"""Every op, every case: its torch form on values = codes * scale gives the reference's codes.
+"""The torch form of an op on values = codes * scale: the reference's codes.
 
 In float32 where every partial sum is at most 2**24 units of the finest grid, and in float64 up to
 2**53; other cases, and those that torch has no form for, are left out, and each op must have some that
-are not.
+are not (test_declared.py).
 """
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
-import pytest
 import torch
 from torch.nn import functional as F
 
-from mfsim import ops
 from mfsim.export.exactness import largest_sum
 from mfsim.nn import functional
 from mfsim.nn.gains import csd_gain
@@ -24,8 +24,6 @@ from mfsim.ops.power_of_two import torch as power_weights
 from mfsim.quant.quantizers import ActivationQuant
 from tests.bits import assert_bit_equal
 from tests.conformance.normaliser_forms import TORCH_FORMS
-from tests.conformance.samples import samples
-from tests.conformance.test_conformance import CASES, expected_of, inputs_of, program_of
 
 LARGEST = {torch.float32: 2**24, torch.float64: 2**53}
 """Integers up to these are exact."""
@@ -208,50 +206,37 @@ def exact_types(program):
     return [dtype for dtype, limit in LARGEST.items() if largest <= limit]
 
 
-def run(op, case, program, arrays, dtype):
+def run(given, arrays, dtype):
     """Return the float64 output of the torch form, or why there is none."""
-    (node,) = program.nodes
     values = [
         torch.from_numpy(codes * unit_of(tensor)).to(dtype)
-        for codes, tensor in zip(inputs_of(case, arrays), program.inputs_of(node), strict=True)
+        for codes, tensor in zip(given.inputs(arrays), given.program.inputs_of(given.node), strict=True)
     ]
-    result = FORMS[op.name](node.attributes, program.inputs_of(node), *values)
+    result = FORMS[given.op.name](given.node.attributes, given.program.inputs_of(given.node), *values)
     if isinstance(result, str):
         return result
     assert result.dtype == dtype
     return result.detach().double().numpy()
 
 
-def runnable():
-    """Yield (op, case, type) for all that can be compared."""
-    for given in CASES:
-        op, case = given.values
-        program = program_of(op, case)
-        if "torch" not in op.realisations or isinstance(run(op, case, program, samples(case, 1), torch.float64), str):
-            continue
-        for dtype in exact_types(program):
-            yield pytest.param(op, case, dtype, id=f"{given.id}-{str(dtype).removeprefix('torch.')}")
+def types_of(given):
+    """Return the float types in which the torch form of a case can be compared."""
+    if "torch" not in given.op.realisations or isinstance(
+        run(given, [array[:1] for array in given.arrays], torch.float64), str
+    ):
+        return []
+    return exact_types(given.program)
 
 
-RUNNABLE = list(runnable())
+def checks(given):
+    for dtype in types_of(given):
+        yield str(dtype), functools.partial(check, dtype=dtype)
 
 
-def test_every_declared_op_has_a_form_and_cases_that_run():
-    declared = {name for name, op in ops.REGISTRY.items() if "torch" in op.realisations}
-    assert set(FORMS) == declared
-    for dtype in LARGEST:
-        assert {case.values[0].name for case in RUNNABLE if case.values[2] == dtype} == declared
-
-
-@pytest.mark.parametrize(("op", "case", "dtype"), RUNNABLE)
-def test_torch(op, case, dtype):
-    program = program_of(op, case)
-    (node,) = program.nodes
-    (tensor,) = program.outputs_of(node)
-    arrays = samples(case)
-    (expected,) = expected_of(op, case, node, arrays)
-    codes = run(op, case, program, arrays, dtype) / unit_of(tensor)
+def check(given, dtype):
+    (tensor,), (expected,) = given.outputs, given.expected
+    codes = run(given, given.arrays, dtype) / unit_of(tensor)
     assert np.array_equal(codes, np.rint(codes)), "the values leave their grid"
     assert_bit_equal(codes.astype(np.int64), expected, tensor.name)
-    empty = run(op, case, program, [a[:0] for a in arrays], dtype)
+    empty = run(given, [array[:0] for array in given.arrays], dtype)
     assert empty.shape == (0, *expected.shape[1:])

@@ -13,6 +13,7 @@ from mfsim.analysis import count, strict_multiplication_free
 from mfsim.errors import CountError, FormatError, MfsimError, ShapeError
 from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.op import activation, constant
+from tests.ops.cases import cases_of
 from tests.ops.normaliser_programs import SOFTMAXES, program, rows, run
 
 N, EXPONENT, FRACTION = 65, -4, 8
@@ -270,7 +271,7 @@ def test_ranges_along_an_axis_are_merged():
 
 def test_the_rows_of_the_conformance_suite_sit_on_thresholds():
     """With `>` in place of `>=`, the same as thresholds that are one greater, they give other codes."""
-    (case,) = (c for c in ops.get("softmax_shift").cases() if c.name == "sums-on-thresholds")
+    (case,) = (c for c in cases_of("softmax_shift") if c.name == "sums-on-thresholds")
     _, table, thresholds = case.inputs
     samples = np.array([sample[0] for sample in case.extra]).astype(object)
     greater = thresholds.codes.astype(object) + 1

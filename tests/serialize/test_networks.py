@@ -17,8 +17,8 @@ from mfsim.serialize.bodies import BODIES
 from mfsim.serialize.read import read_integer
 from mfsim.serialize.write import integer_model
 from tests.bits import assert_bit_equal
-from tests.integer.networks import NETWORKS, mixed
-from tests.integer.running import random_codes, reference, run
+from tests.serialize.networks import NETWORKS, mixed
+from tests.serialize.running import random_codes, reference, run
 
 
 @pytest.mark.parametrize("optimised", [False, True])

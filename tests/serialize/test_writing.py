@@ -11,12 +11,12 @@ import pytest
 
 from mfsim.errors import ExportError
 from mfsim.serialize.write import integer_model, write_integer
-from tests.integer.networks import NETWORKS, transform
+from tests.serialize.networks import NETWORKS, transform
 
 HASHES = """
 import hashlib
 from mfsim.serialize.write import integer_model
-from tests.integer.networks import NETWORKS
+from tests.serialize.networks import NETWORKS
 for build in NETWORKS.values():
     print(hashlib.sha256(integer_model(build()).SerializeToString(deterministic=True)).hexdigest())
 """

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from mfsim.errors import ModelError
 from mfsim.serialize.read import read_integer
 from mfsim.serialize.write import integer_model, write_integer
-from tests.integer.networks import mixed, transform
+from tests.serialize.networks import mixed, transform
 
 PROGRAM = transform()
 

@@ -13,7 +13,7 @@ from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.op import activation, constant
 from mfsim.serialize.write import integer_model, realise
 from tests.bits import assert_bit_equal
-from tests.integer.running import random_codes, reference, run
+from tests.serialize.running import random_codes, reference, run
 
 
 def constants(*codes):

@@ -1,0 +1,1 @@
+"""One made-up op, to test that an op is complete with the files that CONTRIBUTING.md names."""
