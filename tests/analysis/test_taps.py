@@ -13,7 +13,6 @@ from mfsim.analysis import strict_multiplication_free
 from mfsim.errors import CountError
 from mfsim.op_counter import Input, count_module
 from mfsim.ops.op import TAPS
-from mfsim.shapes import Input, count_module
 from tests.analysis.programs import one
 from tests.conformance import counting
 from tests.conformance.instance import program_of
