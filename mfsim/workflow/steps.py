@@ -54,7 +54,7 @@ CALIBRATION = 512
 
 
 @contextlib.contextmanager
-def _torch_threads(count: int) -> Iterator[None]:
+def torch_threads(count: int) -> Iterator[None]:
     """Let torch use `count` threads in the body."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
@@ -135,7 +135,7 @@ def train_step(
         load_checkpoint(network, checkpoint)
         training = {"checkpoint": pathlib.Path(checkpoint).name}
     else:
-        with _torch_threads(settings.threads):
+        with torch_threads(settings.threads):
             history = fit(
                 network,
                 dataset.train,
@@ -211,7 +211,7 @@ def quantize_step(
         "after_calibration": accuracy(network, dataset.validation),
     }
     if settings.quantized_epochs:
-        with _torch_threads(settings.threads):
+        with torch_threads(settings.threads):
             history = quant.finetune(
                 network,
                 dataset.train,
