@@ -44,7 +44,7 @@ Arrays = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True, repr=False)
 class Realisations(Tabular):
-    """What `compare_realisations` found.
+    """Result of `compare_realisations`.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ def compare_realisations(
     batch_size: int = BATCH,
     threads: int | None = None,
 ) -> Realisations:
-    """Export and compile a quantized network, run all that comes out, and compare it with the network.
+    """Export and compile a quantized network, run every realisation, and compare them code by code.
 
     Parameters
     ----------
