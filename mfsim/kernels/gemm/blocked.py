@@ -162,7 +162,7 @@ def row_products(first, second, geometry, pooling, shifts, fitting, target, c, d
     line : of the word of the fit, [columns of a line * width] if sums are pooled
     codes : of the type of y, flat, where fitted codes of some rows wait to be turned or cut
     """
-    width = c.shape[1]
+    width, sums = c.shape[1], c.reshape(-1)  # flat, like totals and line: what fits them is compiled once
     lines, columns = geometry.lines // pooling.rows, geometry.columns // pooling.columns
     turned, two, pooled = target.turned == 1, shifts.size > 0, pooling.rows * pooling.columns > 1
     straight = not turned and target.columns == width
@@ -198,12 +198,12 @@ def row_products(first, second, geometry, pooling, shifts, fitting, target, c, d
                     if two:
                         _pool_line(totals, width, row, geometry.pitch, pooling, columns, line)
                     else:
-                        _pool_line(c, width, row, geometry.pitch, pooling, columns, line)
+                        _pool_line(sums, width, row, geometry.pitch, pooling, columns, line)
                     place, words = 0, line
                 if pooled or two:
                     events += apply_run(words, place, size, fitting, column, out, at + k * size)
                 else:
-                    events += apply_run(c, place, size, fitting, column, out, at + k * size)
+                    events += apply_run(sums, place, size, fitting, column, out, at + k * size)
             if turned:
                 plane, size = lines * columns, made * columns
                 for image in range(images):

@@ -58,7 +58,7 @@ def test_accumulator_counts_the_codes_that_did_not_fit(overflow, events):
     attributes = op.derived([x], {"bits": 4, "overflow": overflow})
     codes = np.array([[-9, -8, 7, 8], [31, -32, 0, 1]])
     out = np.empty_like(codes)
-    assert importlib.import_module("mfsim.ops.grid.kernels").run([codes], attributes, [out]) == events
+    assert importlib.import_module("mfsim.ops.grid.kernels").run_accumulator([codes], attributes, [out]) == events
     expected = {"saturate": [[-8, -8, 7, 7], [7, -8, 0, 1]], "wrap": [[7, -8, 7, -8], [-1, 0, 0, 1]]}[overflow]
     assert out.tolist() == expected
 
