@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 from torch import nn
 
-from mfsim.nn.models.planes import first_padding
+from mfsim.nn.models.layers import first_padding
 from mfsim.nn.pool import AvgPool2d, GlobalAvgPool2d
 
 

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from mfsim.errors import ShapeError
 from mfsim.nn.elementwise import Add
 from mfsim.nn.mf import MFConv2d, MFLinear
-from mfsim.nn.models.planes import first_padding
+from mfsim.nn.models.layers import first_padding
 from mfsim.nn.pool import GlobalAvgPool2d
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
 from mfsim.nn.wht import WHTLayer

@@ -1,4 +1,4 @@
-"""What the transformers are built of: norms by name, MLPs by name, one block."""
+"""What the built-in networks are made of: norms and MLPs by name, one transformer block, planes of images."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from mfsim.errors import FormatError, did_you_mean
+from mfsim.errors import FormatError, ShapeError, did_you_mean
 from mfsim.nn.attention import Attention
 from mfsim.nn.attention.unit import through
 from mfsim.nn.elementwise import Add, Mul
 from mfsim.nn.norms import LayerNorm, RMSNorm, ShiftNorm
 from mfsim.nn.projections import KINDS, make_linear
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d
-from mfsim.nn.wht import WHTLayer
+from mfsim.nn.wht import WHTLayer, next_power_of_two
+
+# What the transformers are built of: norms by name, MLPs by name, one block.
 
 _ROW_NORMS: dict[str, Callable[[int, float], nn.Module]] = {
     "layer": lambda width, eps: LayerNorm(width, eps),
@@ -25,10 +27,13 @@ _ROW_NORMS: dict[str, Callable[[int, float], nn.Module]] = {
     "shift-l1": lambda width, eps: ShiftNorm(width, "l1"),
     "shift-l2": lambda width, eps: ShiftNorm(width, "l2"),
 }
+
 NORMS = (*_ROW_NORMS, "shift-batch", "none")
 """Norms in front of attention and MLP; shift-batch stands behind every product instead, where it folds."""
+
 MLPS = ("gelu", "relu", "silu", "swiglu", "mf", "power-of-two", "wht", "none")
 """Dense layers around a nonlinearity; gated; MF or power-of-two layers around a ReLU; a `WHTLayer`; nothing."""
+
 _NONLINEAR: dict[str, type[nn.Module]] = {"gelu": nn.GELU, "silu": nn.SiLU}
 """Every other MLP has a ReLU."""
 
@@ -124,3 +129,28 @@ class Block(nn.Module):
         if self.add2 is not None:
             y = self.add2(x, y)
         return y
+
+
+# Planes of the built-in networks: the first convolution pads an image to powers of two.
+#
+# So every mean is over a power of two of values, and a Walsh-Hadamard transform fits every plane. The
+# padding belongs to the convolution, so the network's input stays the image itself.
+
+LEAST = 4
+"""Least side of a plane: it is halved twice."""
+
+
+def first_padding(input_shape: tuple[int, int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return ((rows, columns) of padding, plane behind) for a 3x3 convolution of images (C, H, W).
+
+    Raises
+    ------
+    ShapeError
+        If a side is odd and no power of two: it cannot be padded evenly.
+    """
+    _, rows, columns = input_shape
+    plane = max(LEAST, next_power_of_two(rows)), max(LEAST, next_power_of_two(columns))
+    missing = plane[0] - rows, plane[1] - columns
+    if missing[0] % 2 or missing[1] % 2:
+        raise ShapeError(f"images must have even sides, so that they can be padded evenly, not {rows} x {columns}")
+    return (1 + missing[0] // 2, 1 + missing[1] // 2), plane

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from torch import nn
 
 from mfsim.nn.mf import MFConv2d, MFLinear
-from mfsim.nn.models.planes import first_padding
+from mfsim.nn.models.layers import first_padding
 from mfsim.nn.pool import AvgPool2d, GlobalAvgPool2d
 from mfsim.nn.shift_batch_norm import ShiftBatchNorm1d, ShiftBatchNorm2d
 

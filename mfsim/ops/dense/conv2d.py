@@ -19,7 +19,7 @@ def infer(tensors, attributes):
     return dense_inference(x, w, bias, window_sums("conv2d", x, w, attributes))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, w, *bias = inputs
     total = bias[0][:, None, None] if bias else 0
     for a, b in window_terms(x, w, attributes):
@@ -43,7 +43,7 @@ OP = Op(
     primitives=frozenset({"mul", "addsub"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
-    reference=reference,
+    reference=_reference,
     count=count,
     windowed=True,
     held=DENSE_HELD,

@@ -15,7 +15,7 @@ from mfsim.ops.op import Inference, Op, result, rows, size
 from mfsim.ops.traits import Signature, Trait
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     if len(x.shape) < 3 or min(x.shape[-2:]) < 1:
         raise ShapeError(f"x of op `gram` must be [batch, ..., N, K] with at least one row and term, not {x.shape}")
@@ -37,7 +37,7 @@ def infer(tensors, attributes):
     return Inference((y,), words, x.shape[-2] > 1 and x.range.axis in (None, last))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     total = 0
     for k in range(x.shape[-1]):
@@ -46,7 +46,7 @@ def reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     (x,) = inputs
     n, length = (int(extent) for extent in x.shape[-2:])
     sums = size(x.shape) // (n * length) * (n * (n + 1) // 2)
@@ -67,8 +67,8 @@ OP = Op(
     signature=Signature("Gram"),
     primitives=frozenset({"mul", "addsub"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     held={"plain.mul": "product", "plain.total": "acc"},
 )

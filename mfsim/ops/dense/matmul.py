@@ -23,27 +23,27 @@ from mfsim.ops.products import DENSE_HELD, dense_count, dense_inference, unpacke
 from mfsim.ops.traits import Role, Trait
 
 
-def triangle(w: Tensor) -> str:
+def _triangle(w: Tensor) -> str:
     """Return lower for constant weights [K, K] that are 0 above the diagonal, K at least 2; else none."""
     if w.codes is None or len(w.shape) != 2 or not w.shape[0] == w.shape[1] > 1:
         return "none"
     return "none" if np.triu(w.codes, 1).any() else "lower"
 
 
-def derive(tensors, attributes):
-    return {"triangle": triangle(tensors[1])}
+def _derive(tensors, attributes):
+    return {"triangle": _triangle(tensors[1])}
 
 
 def infer(tensors, attributes):
     x, w, bias = unpacked(tensors)
-    if attributes["triangle"] != triangle(w):
+    if attributes["triangle"] != _triangle(w):
         raise FormatError(
-            f"`triangle` of op `matmul` must be {triangle(w)} for these weights, not {attributes['triangle']}"
+            f"`triangle` of op `matmul` must be {_triangle(w)} for these weights, not {attributes['triangle']}"
         )
     return dense_inference(x, w, bias, matrix_sums("matmul", x, w))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, w, *bias = inputs
     total = bias[0] if bias else 0
     for a, b in matrix_terms(x, w):
@@ -70,8 +70,8 @@ OP = Op(
     primitives=frozenset({"mul", "addsub"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
-    reference=reference,
+    reference=_reference,
     count=count,
-    derive=derive,
+    derive=_derive,
     held=DENSE_HELD,
 )

@@ -22,7 +22,7 @@ def infer(tensors, attributes):
     return aligned_inference(ADDER, tensors, attributes, window_sums("adder_conv2d", x, w, attributes))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, w, *bias = inputs
     total = bias[0][:, None, None] if bias else 0
     for a, b in window_terms(x, w, attributes):
@@ -47,7 +47,7 @@ OP = Op(
     primitives=frozenset({"addsub", "abs", "neg", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
-    reference=reference,
+    reference=_reference,
     count=count,
     windowed=True,
     derive=derive_for("adder_conv2d"),

@@ -97,7 +97,7 @@ def infer(tensors, attributes):
     return aligned_inference(ADDER, tensors, attributes, matrix_sums("adder_matmul", x, w))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, w, *bias = inputs
     total = bias[0] if bias else 0
     for a, b in matrix_terms(x, w):
@@ -121,7 +121,7 @@ OP = Op(
     primitives=frozenset({"addsub", "abs", "neg", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
-    reference=reference,
+    reference=_reference,
     count=count,
     derive=derive_for("adder_matmul"),
     held=HELD,

@@ -85,7 +85,7 @@ def infer(tensors, attributes):
     return aligned_inference(MIN, tensors, attributes, matrix_sums("min_matmul", x, w))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, w, *bias = inputs
     total = bias[0] if bias else 0
     for a, b in matrix_terms(x, w):
@@ -109,7 +109,7 @@ OP = Op(
     primitives=frozenset({"addsub", "abs", "neg", "cmp", "select", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
-    reference=reference,
+    reference=_reference,
     count=count,
     derive=derive_for("min_matmul"),
     held=HELD,

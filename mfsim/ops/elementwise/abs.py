@@ -8,22 +8,22 @@ from mfsim.ops.op import Inference, Op, result, rows, size
 from mfsim.ops.traits import Trait
 
 
-def magnitude(lo: int, hi: int) -> tuple[int, int]:
+def _magnitude(lo: int, hi: int) -> tuple[int, int]:
     """Return the exact bounds of |x| for lo <= x <= hi."""
     return (0 if lo <= 0 <= hi else min(abs(lo), abs(hi))), max(abs(lo), abs(hi))
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
-    return Inference((result(x.shape, x.range.map(magnitude), x.scale, "abs"),), tight=True)
+    return Inference((result(x.shape, x.range.map(_magnitude), x.scale, "abs"),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     return [np.where(x < 0, -x, x).astype(object)]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     return rows(node, ("abs", (inputs[0].format.bits,), size(inputs[0].shape)))
 
 
@@ -35,7 +35,7 @@ OP = Op(
     traits=frozenset({Trait.KEEPS_GRID}),
     primitives=frozenset({"abs"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
 )

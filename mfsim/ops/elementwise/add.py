@@ -9,7 +9,7 @@ from mfsim.ops.op import Op
 from mfsim.ops.traits import Trait
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     a, b = inputs
     return [a * 2 ** attributes["shift_a"] + b * 2 ** attributes["shift_b"]]
 
@@ -22,7 +22,7 @@ OP = Op(
     traits=frozenset({Trait.FUSES_EPILOGUE}),
     primitives=frozenset({"shift", "addsub"}),
     infer=partial(infer_sum, "add", 1),
-    reference=reference,
+    reference=_reference,
     count=count_sum,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     derive=partial(derive_sum, "add"),

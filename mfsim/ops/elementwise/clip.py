@@ -14,12 +14,12 @@ from mfsim.ops.overflow import CLAMPS, clamped_bounds, compared_bits, compared_e
 from mfsim.ops.traits import Trait
 
 
-def derive(tensors, attributes):
+def _derive(tensors, attributes):
     """Return the clamps that the proved range of the input leaves necessary."""
     return {"clamp": needed_clamp(pairs(tensors[0].range), attributes["lo"], attributes["hi"])}
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     lo, hi = attributes["lo"], attributes["hi"]
     if lo > hi:
@@ -31,12 +31,12 @@ def infer(tensors, attributes):
     return Inference((result(x.shape, range_of(bounds, x.range.axis), x.scale, "clip"),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     return [np.minimum(np.maximum(x, attributes["lo"]), attributes["hi"]).astype(object)]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     (x,), attributes = inputs, node.attributes
     bits = (compared_bits(x, attributes["lo"], attributes["hi"], attributes["clamp"]),)
     n = size(x.shape) * compared_ends(attributes["clamp"])
@@ -54,9 +54,9 @@ OP = Op(
     inputs=("x",),
     traits=frozenset({Trait.CLIPS}),
     primitives=frozenset({"cmp", "select"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    derive=derive,
+    derive=_derive,
 )

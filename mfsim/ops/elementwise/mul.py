@@ -15,7 +15,7 @@ from mfsim.ops.broadcast_products import check_operands, element_operands, eleme
 from mfsim.ops.op import Attribute, Inference, Op, result, rows, size
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, w = tensors
     check_operands(x, w)
     if x.scale.axis is not None or w.scale.axis is not None:
@@ -26,7 +26,7 @@ def infer(tensors, attributes):
     return Inference((result(x.shape, range_, x.scale.times(w.scale.steps), "the result of mul"),), tight=x is not w)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, w = inputs
     return [x * w]
 
@@ -44,7 +44,7 @@ OP = Op(
     inputs=("x", "w"),
     primitives=frozenset({"mul"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
-    reference=reference,
+    infer=_infer,
+    reference=_reference,
     count=count,
 )

@@ -5,16 +5,16 @@ from __future__ import annotations
 from mfsim.ops.op import Inference, Op, result, rows, size
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     return Inference((result(x.shape, x.range.map(lambda lo, hi: (-hi, -lo)), x.scale, "neg"),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     return [0 - inputs[0]]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     return rows(node, ("neg", (inputs[0].format.bits,), size(inputs[0].shape)))
 
 
@@ -25,7 +25,7 @@ OP = Op(
     inputs=("x",),
     primitives=frozenset({"neg"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
 )

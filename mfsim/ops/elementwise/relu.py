@@ -8,18 +8,18 @@ from mfsim.ops.op import Inference, Op, result, rows, size
 from mfsim.ops.traits import Trait
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     bounds = x.range.map(lambda lo, hi: (max(lo, 0), max(hi, 0)))
     return Inference((result(x.shape, bounds, x.scale, "relu"),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     return [np.where(x > 0, x, 0).astype(object)]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     bits = inputs[0].format.bits
     n = size(outputs[0].shape)
     return rows(node, ("cmp", (bits,), n), ("select", (bits,), n))
@@ -32,8 +32,8 @@ OP = Op(
     inputs=("x",),
     traits=frozenset({Trait.FUSES_EPILOGUE, Trait.KEEPS_GRID, Trait.RECTIFIES}),
     primitives=frozenset({"cmp", "select"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
 )

@@ -15,19 +15,19 @@ def _sign(code: int, zero: int) -> int:
     return (code > 0) - (code < 0) if code else zero
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     zero = attributes["sign_zero"]
     range_ = x.range.map(lambda lo, hi: (_sign(lo, zero), _sign(hi, zero)))
     return Inference((result(x.shape, range_, Scale.of(0), "sign"),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     return [np.where(x > 0, 1, np.where(x < 0, -1, attributes["sign_zero"])).astype(object)]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     return rows(node, ("sign", (inputs[0].format.bits,), size(inputs[0].shape)))
 
 
@@ -38,7 +38,7 @@ OP = Op(
     inputs=("x",),
     primitives=frozenset({"sign"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
 )

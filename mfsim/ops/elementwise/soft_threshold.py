@@ -34,7 +34,7 @@ def _check(x, t, axis) -> None:
         raise FormatError(f"the threshold of op `soft_threshold` must lie on the scale of x, {x.scale}, not {t.scale}")
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, t = tensors
     axis = attributes["axis"]
     _check(x, t, axis)
@@ -57,7 +57,7 @@ def infer(tensors, attributes):
     return Inference((result(x.shape, range_, x.scale, "soft_threshold"),), words, tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, t = inputs
     view = [1] * x.ndim
     if len(t) > 1:
@@ -66,7 +66,7 @@ def reference(inputs, attributes):
     return [np.where(x > limit, x - limit, np.where(x < -limit, x + limit, 0)).astype(object)]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     x, t = inputs
     n = size(x.shape)
     magnitude, difference = node.words["magnitude"].bits, node.words["difference"].bits
@@ -89,9 +89,9 @@ OP = Op(
     roles={"t": Role.THRESHOLD},
     signature=Signature("SoftThreshold", (X, Input("T", Role.THRESHOLD, "threshold"))),
     primitives=frozenset({"abs", "addsub", "cmp", "select", "neg"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     held={"plain.magnitude": "magnitude", "plain.difference": "difference"},
 )

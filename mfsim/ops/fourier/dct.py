@@ -39,21 +39,21 @@ def _size(x, table) -> tuple[int, int]:
     return length_and_bits("dct", x, "multipliers", table, multipliers)
 
 
-def derive(tensors, attributes):
+def _derive(tensors, attributes):
     """Return h."""
     x, table = tensors
     n, _ = _size(x, table)
     return {"shift": result_places(n, attributes["guard"], attributes["fraction"], x.scale.exponent)}
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, table = tensors
     n, bits = _size(x, table)
     guard, fraction = attributes["guard"], attributes["fraction"]
     check_fraction("dct", fraction, -31)
     if not 0 <= guard <= MOST_GUARD:
         raise FormatError(f"`guard` of op `dct` must be in 0..{MOST_GUARD}, not {guard}")
-    shift = derive(tensors, attributes)["shift"]
+    shift = _derive(tensors, attributes)["shift"]
     if attributes["shift"] != shift:
         raise FormatError(f"`shift` of op `dct` must be {shift} for its scales, not {attributes['shift']}")
     code, pair, product, greatest, _ = bounds(n, bits, x.range.bound << guard)
@@ -86,7 +86,7 @@ def _sums(codes: list[int], table: list[int], n: int, plain: bool) -> list[int]:
     return [value for k in range(m // 2) for value in (even[k], odd[k] + odd[k + 1])]
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     """Return the transform of each row, from the definition."""
     x, table = inputs
     table, n = [int(code) for code in table], x.shape[-1]
@@ -159,10 +159,10 @@ OP = Op(
         ("products",),
     ),
     primitives=frozenset({"addsub", "shift", "mul"}),
-    infer=infer,
-    reference=reference,
+    infer=_infer,
+    reference=_reference,
     count=count,
-    derive=derive,
+    derive=_derive,
     integer_body=True,
     held={
         "split.w": "code",

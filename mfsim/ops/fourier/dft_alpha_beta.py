@@ -43,21 +43,21 @@ def _size(x, table) -> tuple[int, int]:
     return length_and_bits("dft_alpha_beta", x, "cosines", table, cosines)
 
 
-def derive(tensors, attributes):
+def _derive(tensors, attributes):
     """Return h."""
     x, table = tensors
     n, bits = _size(x, table)
     return {"shift": estimate_places(n, attributes["guard"], attributes["fraction"], x.scale.exponent, bits)}
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, table = tensors
     n, bits = _size(x, table)
     guard, fraction = attributes["guard"], attributes["fraction"]
     check_fraction("dft_alpha_beta", fraction, -31)
     if not 0 <= guard <= MOST_GUARD:
         raise FormatError(f"`guard` of op `dft_alpha_beta` must be in 0..{MOST_GUARD}, not {guard}")
-    shift = derive(tensors, attributes)["shift"]
+    shift = _derive(tensors, attributes)["shift"]
     if attributes["shift"] != shift:
         raise FormatError(f"`shift` of op `dft_alpha_beta` must be {shift} for its scales, not {attributes['shift']}")
     largest, several = x.range.bound << guard, attributes["products"] == "shift"
@@ -81,7 +81,7 @@ def infer(tensors, attributes):
     return Inference((y,), words)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     """Return the estimates of all bins, from the definition."""
     x, table = inputs
     table = [int(code) for code in table]
@@ -157,10 +157,10 @@ OP = Op(
         ("products",),
     ),
     primitives=frozenset({"addsub", "shift", "mul", "abs", "cmp", "select"}),
-    infer=infer,
-    reference=reference,
+    infer=_infer,
+    reference=_reference,
     count=count,
-    derive=derive,
+    derive=_derive,
     integer_body=True,
     held=TRANSFORM_HELD
     | {

@@ -39,7 +39,7 @@ def _size(x, table) -> tuple[int, int]:
     return length_and_bits("dft_magnitude", x, "cosines", table, cosines)
 
 
-def derive(tensors, attributes):
+def _derive(tensors, attributes):
     """Return p and h."""
     x, table = tensors
     n, bits = _size(x, table)
@@ -59,14 +59,14 @@ TRANSFORM_HELD = {
 """Which word holds which value of a Fourier transform."""
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, table = tensors
     n, bits = _size(x, table)
     guard, fraction = attributes["guard"], attributes["fraction"]
     check_fraction("dft_magnitude", fraction, -31)
     if not 0 <= guard < RADICAND_BITS // 2:
         raise FormatError(f"`guard` of op `dft_magnitude` must be in 0..{RADICAND_BITS // 2 - 1}, not {guard}")
-    for name, value in derive(tensors, attributes).items():
+    for name, value in _derive(tensors, attributes).items():
         if attributes[name] != value:
             raise FormatError(f"`{name}` of op `dft_magnitude` must be {value} for its scales, not {attributes[name]}")
     largest = x.range.bound << guard
@@ -115,7 +115,7 @@ def spectrum(codes: list[int], table: list[int], n: int) -> list[tuple[int, int]
     return [found[k] for k in range(m // 2 + 1)]
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     """Return the magnitudes of all bins, from the definition."""
     x, table = inputs
     table = [int(code) for code in table]
@@ -200,10 +200,10 @@ OP = Op(
         ),
     ),
     primitives=frozenset({"addsub", "shift", "mul", "abs", "sqrt"}),
-    infer=infer,
-    reference=reference,
+    infer=_infer,
+    reference=_reference,
     count=count,
-    derive=derive,
+    derive=_derive,
     integer_body=True,
     held=TRANSFORM_HELD
     | {

@@ -76,7 +76,7 @@ def _size(x, table, gains, attributes) -> tuple[int, int, int]:
     return grid, bits, places
 
 
-def derive(tensors, attributes):
+def _derive(tensors, attributes):
     """Return B and h."""
     x, table, gains = tensors
     grid, _, places = _size(x, table, gains, attributes)
@@ -84,14 +84,14 @@ def derive(tensors, attributes):
     return {"gain_places": places, "shift": shift}
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, table, gains = tensors
     grid, bits, places = _size(x, table, gains, attributes)
     guard, fraction = attributes["guard"], attributes["fraction"]
     check_fraction("filterbank", fraction, -31)
     if not 0 <= guard <= MOST_GUARD:
         raise FormatError(f"`guard` of op `filterbank` must be in 0..{MOST_GUARD}, not {guard}")
-    for name, value in derive(tensors, attributes).items():
+    for name, value in _derive(tensors, attributes).items():
         if attributes[name] != value:
             raise FormatError(f"`{name}` of op `filterbank` must be {value} for its scales, not {attributes[name]}")
     shift, most = attributes["shift"], int(np.abs(gains.codes).max())
@@ -172,7 +172,7 @@ def _filtered(image: list[list[Complex]], table: list[int], gains: np.ndarray, p
     return [(re, im) for row in _both_axes(exchanged, table) for im, re in row]
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     """Return the filtered tokens, from the definition."""
     x, cosine_codes, gains = (np.asarray(codes) for codes in inputs)
     table = [int(code) for code in cosine_codes]
@@ -194,7 +194,7 @@ def reference(inputs, attributes):
     return [out]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     """Return the operations of one sample: four transforms of g lines for each pair of features, gains, roundings."""
     x, table, gains = inputs
     attributes, kind = node.attributes, node.attributes["products"]
@@ -276,10 +276,10 @@ OP = Op(
         ("passing", "products"),
     ),
     primitives=frozenset({"addsub", "shift", "mul", "neg"}),
-    infer=infer,
-    reference=reference,
-    count=count,
-    derive=derive,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
+    derive=_derive,
     integer_body=True,
     held={
         "line.re": "bin",

@@ -24,19 +24,19 @@ from mfsim.ops.overflow import (
 from mfsim.ops.traits import Input, Role, Signature, Trait, X
 
 
-def derive(tensors, attributes):
+def _derive(tensors, attributes):
     """Return the clamps that the proved range of the input leaves necessary."""
     return {"clamp": fitted_clamp(pairs(tensors[0].range), attributes)}
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     bounds = fitted_bounds("accumulator", pairs(x.range), attributes)
     word = Format(attributes["bits"], bool(attributes["signed"]))
     return Inference((result(x.shape, range_of(bounds, x.range.axis), x.scale, "accumulator", word),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     lo, hi = word_limits(attributes)
     out = np.empty(x.shape, dtype=object)
@@ -45,7 +45,7 @@ def reference(inputs, attributes):
     return [out]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     bits = (inputs[0].format.bits,)
     n = size(inputs[0].shape) * compared_ends(node.attributes["clamp"])
     return rows(node, ("cmp", bits, n), ("select", bits, n))
@@ -72,9 +72,9 @@ OP = Op(
         ("overflow", "signed"),
     ),
     primitives=frozenset({"cmp", "select"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    derive=derive,
+    derive=_derive,
 )

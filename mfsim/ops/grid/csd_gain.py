@@ -66,7 +66,7 @@ def _check(x: Tensor, c: Tensor, digits: int, axis: int) -> list[int]:
     return codes
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, c = tensors
     axis = attributes["axis"]
     codes = _check(x, c, attributes["digits"], axis)
@@ -89,7 +89,7 @@ def infer(tensors, attributes):
     return Inference((result(x.shape, range_, scale, "csd_gain"),), words, tight)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, c = inputs
     view = [1] * x.ndim
     if len(c) > 1:
@@ -97,7 +97,7 @@ def reference(inputs, attributes):
     return [x * c.reshape(view)]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     x, c = inputs
     each = size(x.shape) // len(c.codes)
     shifts = additions = negations = 0
@@ -127,8 +127,8 @@ OP = Op(
     signature=Signature("CsdGain", (X, Input("C", Role.GAIN, "gain")), ("digits",)),
     primitives=frozenset({"shift", "addsub", "neg"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     held={"product.total": "acc"},
 )

@@ -17,7 +17,7 @@ LIMIT = 2**63
 """Numerators and denominators are attributes of 64 bits."""
 
 
-def gains(attributes) -> list[Fraction]:
+def _gains(attributes) -> list[Fraction]:
     """Return the gains, checked."""
     pairs = attributes["numerators"], attributes["denominators"]
     if len(pairs[0]) != len(pairs[1]) or not pairs[0]:
@@ -50,9 +50,9 @@ def attributes_for(values: list[Fraction], axis: int) -> dict[str, object]:
     }
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
-    values, axis = gains(attributes), attributes["axis"]
+    values, axis = _gains(attributes), attributes["axis"]
     if axis < 0:
         if len(values) != 1:
             raise FormatError("op `gain` must have one gain when `axis` is -1")
@@ -62,7 +62,7 @@ def infer(tensors, attributes):
     return Inference((result(x.shape, x.range, scale, "gain", x.format),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     return [inputs[0]]
 
 
@@ -77,8 +77,8 @@ OP = Op(
     inputs=("x",),
     traits=frozenset({Trait.VIEW}),
     primitives=frozenset(),
-    infer=infer,
-    reference=reference,
+    infer=_infer,
+    reference=_reference,
     count=no_operations,
     realisations=frozenset({"kernel", "integer"}),
 )

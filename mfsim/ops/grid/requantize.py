@@ -96,13 +96,13 @@ def _check_adder(x, attributes) -> None:
         Format.of_range(0, max(x.range.high + added, 0), "requantize before its shift")
 
 
-def derive(tensors, attributes):
+def _derive(tensors, attributes):
     """Return the clamps that the proved range of the input leaves necessary."""
     bounds, _ = _rounded_bounds(tensors[0], attributes)
     return {"clamp": fitted_clamp(bounds, attributes)}
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     if attributes["narrow"] and attributes["overflow"] == "wrap":
         raise FormatError("`narrow` of op `requantize` must be 0 with `overflow` wrap")
@@ -116,7 +116,7 @@ def infer(tensors, attributes):
     return Inference((result(x.shape, range_of(bounds, out_axis), scale, "requantize", word),), {"rounded": inner})
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     lo, hi = word_limits(attributes)
     shifts = _shifts(attributes, x.shape)
@@ -161,7 +161,7 @@ def shift_rows(
     return [("select", (places,), chosen), ("addsub", (bits, places), n), ("shift", (wide,), n)]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     (x,), attributes = inputs, node.attributes
     shifts = _shifts(attributes, x.shape)
     n = size(x.shape)
@@ -189,10 +189,10 @@ OP = Op(
     inputs=("x",),
     traits=frozenset({Trait.EPILOGUE, Trait.REQUANTIZES}),
     primitives=frozenset({"shift", "or", "addsub", "cmp", "select"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    derive=derive,
+    derive=_derive,
     held={"round_shift.return": "rounded"},
 )

@@ -30,7 +30,7 @@ PRODUCT_BITS = 62
 MAX_SHIFT = 62
 
 
-def target(attributes) -> Scale:
+def _target(attributes) -> Scale:
     """Return the scale of the result."""
     entries = [attributes[name] for name in ("exponents", "numerators", "denominators")]
     if len({len(entry) for entry in entries}) != 1 or min(entries[2]) < 1:
@@ -81,7 +81,7 @@ def _channels(x, attributes) -> int:
     return int(x.shape[axis])
 
 
-def multipliers(x, attributes) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _multipliers(x, attributes) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return `multiplier` and `shift` for the scale of x and the stated one."""
     channels = _channels(x, attributes)
     room = PRODUCT_BITS - x.range.bound.bit_length()
@@ -90,7 +90,7 @@ def multipliers(x, attributes) -> tuple[tuple[int, ...], tuple[int, ...]]:
         raise FormatError(f"`multiplier_bits` must be in 1..62, not {attributes['multiplier_bits']}")
     if bits < 1:
         raise RangeError(f"rescale needs a product of more than 63 bits for codes of {x.format}")
-    steps = zip(x.scale.steps_along(channels), target(attributes).steps_along(channels), strict=True)
+    steps = zip(x.scale.steps_along(channels), _target(attributes).steps_along(channels), strict=True)
     pairs = [fixed_point(have / want, bits) for have, want in steps]
     return tuple(m for m, _ in pairs), tuple(s for _, s in pairs)
 
@@ -115,16 +115,16 @@ def _bounds(x, attributes) -> tuple[list[tuple[int, int]], list[tuple[int, int]]
     return products, codes, out_axis
 
 
-def derive(tensors, attributes):
+def _derive(tensors, attributes):
     """Return multiplier, shift, and the clamps that the proved range leaves necessary."""
-    multiplier, shift = multipliers(tensors[0], attributes)
+    multiplier, shift = _multipliers(tensors[0], attributes)
     _, codes, _ = _bounds(tensors[0], {**attributes, "multiplier": multiplier, "shift": shift})
     return {"multiplier": multiplier, "shift": shift, "clamp": needed_clamp(codes, *word_limits(attributes))}
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
-    needed = multipliers(x, attributes)
+    needed = _multipliers(x, attributes)
     if (attributes["multiplier"], attributes["shift"]) != needed:
         raise FormatError(f"`multiplier` and `shift` of op `rescale` must be {needed} for its scales")
     products, codes, axis = _bounds(x, attributes)
@@ -134,10 +134,10 @@ def infer(tensors, attributes):
         "rounded": Format.of_range(min(a for a, _ in codes), max(b for _, b in codes), "rescale before its word"),
     }
     word = Format(attributes["bits"], bool(attributes["signed"]))
-    return Inference((result(x.shape, range_of(bounds, axis), target(attributes), "rescale", word),), words)
+    return Inference((result(x.shape, range_of(bounds, axis), _target(attributes), "rescale", word),), words)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     lo, hi = word_limits(attributes)
     out = np.empty(x.shape, dtype=object)
@@ -148,7 +148,7 @@ def reference(inputs, attributes):
     return [out]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     (x,), attributes = inputs, node.attributes
     channels = len(attributes["shift"])
     per_channel, n = size(x.shape) // channels, size(x.shape)
@@ -190,10 +190,10 @@ OP = Op(
     inputs=("x",),
     traits=frozenset({Trait.REQUANTIZES}),
     primitives=frozenset({"mul", "shift", "or", "addsub", "cmp", "select"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     realisations=frozenset({"kernel", "integer"}),
-    derive=derive,
+    derive=_derive,
     held={"plain.mul": "product", "round_shift.return": "rounded"},
 )

@@ -10,7 +10,7 @@ from mfsim.ops.op import Attribute, Inference, Op, no_operations, result
 from mfsim.ops.traits import Input, Role, Signature, Trait, X
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     exponents, axis = attributes["exponents"], attributes["axis"]
     if axis < 0:
@@ -22,7 +22,7 @@ def infer(tensors, attributes):
     return Inference((result(x.shape, x.range, scale, "shift", x.format),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     return [inputs[0]]
 
 
@@ -37,7 +37,7 @@ OP = Op(
     traits=frozenset({Trait.KEEPS_GRID, Trait.VIEW}),
     signature=Signature("Shift", (X, Input("gain", Role.GAIN))),
     primitives=frozenset(),
-    infer=infer,
-    reference=reference,
+    infer=_infer,
+    reference=_reference,
     count=no_operations,
 )

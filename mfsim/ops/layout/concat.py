@@ -33,12 +33,12 @@ def _aligned(tensors, axis) -> tuple[Scale, tuple[int, ...]]:
     return align("concat", scales)
 
 
-def derive(tensors, attributes):
+def _derive(tensors, attributes):
     """Return the left shift of each input."""
     return {"shifts": _aligned(tensors, attributes["axis"])[1]}
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     axis, shifts = attributes["axis"], attributes["shifts"]
     scale, needed = _aligned(tensors, axis)
     check_shifts("concat", ("shifts",), (shifts,), (needed,))
@@ -50,12 +50,12 @@ def infer(tensors, attributes):
     return Inference((laid_out(widest, shape, Range(lo, hi, axis), scale, "concat"),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     scaled = [x * 2**places for x, places in zip(inputs, attributes["shifts"], strict=True)]
     return [np.concatenate(scaled, axis=attributes["axis"])]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     places = node.attributes["shifts"]
     return rows(
         node, *(("shift", (x.format.bits,), size(x.shape) if p else 0) for x, p in zip(inputs, places, strict=True))
@@ -73,8 +73,8 @@ OP = Op(
     traits=frozenset({Trait.LAYOUT}),
     primitives=frozenset({"shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
-    reference=reference,
-    count=count,
-    derive=derive,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
+    derive=_derive,
 )

@@ -9,12 +9,12 @@ from mfsim.ops.op import Inference, Op, no_operations
 from mfsim.ops.traits import Trait
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     return Inference((reshaped(x, (x.shape[0], x.sample_size), "flatten"),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     places = list(np.ndindex(*x.shape[1:]))
     out = np.empty((len(x), len(places)), dtype=object)
@@ -31,7 +31,7 @@ OP = Op(
     inputs=("x",),
     traits=frozenset({Trait.LAYOUT, Trait.VIEW}),
     primitives=frozenset(),
-    infer=infer,
-    reference=reference,
+    infer=_infer,
+    reference=_reference,
     count=no_operations,
 )

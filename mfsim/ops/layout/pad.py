@@ -31,7 +31,7 @@ def _padded_range(range_: Range, amounts: Sequence[tuple[int, int]], value: int)
     return Range((*begin, *range_.lo, *end), (*begin, *range_.hi, *end), range_.axis)
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     amounts, value = _amounts(x.shape, attributes), attributes["value"]
     if x.scale.axis is not None and (value or any(amounts[x.scale.axis])):
@@ -42,7 +42,7 @@ def infer(tensors, attributes):
     return Inference((laid_out(x, shape, _padded_range(x.range, amounts, value), x.scale, "pad"),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     amounts = _amounts(x.shape, attributes)
     out = np.empty([n + begin + end for n, (begin, end) in zip(x.shape, amounts, strict=True)], dtype=object)
@@ -63,7 +63,7 @@ OP = Op(
     inputs=("x",),
     traits=frozenset({Trait.ANY_WORD, Trait.LAYOUT}),
     primitives=frozenset(),
-    infer=infer,
-    reference=reference,
+    infer=_infer,
+    reference=_reference,
     count=no_operations,
 )

@@ -10,7 +10,7 @@ from mfsim.ops.op import Attribute, Inference, Op, no_operations
 from mfsim.ops.traits import Trait
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     shape = attributes["shape"]
     if any(n < 1 for n in shape) or int(np.prod(shape, dtype=object)) != x.sample_size:
@@ -18,7 +18,7 @@ def infer(tensors, attributes):
     return Inference((reshaped(x, (x.shape[0], *shape), "reshape"),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     out = np.empty((len(x), *attributes["shape"]), dtype=object)
     for n in range(len(x)):
@@ -34,7 +34,7 @@ OP = Op(
     inputs=("x",),
     traits=frozenset({Trait.LAYOUT, Trait.VIEW}),
     primitives=frozenset(),
-    infer=infer,
-    reference=reference,
+    infer=_infer,
+    reference=_reference,
     count=no_operations,
 )

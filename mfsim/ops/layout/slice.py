@@ -30,7 +30,7 @@ def _indices(shape, attributes) -> dict[int, range]:
     return kept
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     kept = _indices(x.shape, attributes)
     shape = tuple(len(kept.get(axis, range(n))) for axis, n in enumerate(x.shape))
@@ -42,7 +42,7 @@ def infer(tensors, attributes):
     return Inference((laid_out(x, shape, range_, scale, "slice"),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     for axis, indices in _indices(x.shape, attributes).items():
         x = np.stack([np.take(x, i, axis) for i in indices], axis)
@@ -61,7 +61,7 @@ OP = Op(
     inputs=("x",),
     traits=frozenset({Trait.ANY_WORD, Trait.LAYOUT, Trait.SELECTS}),
     primitives=frozenset(),
-    infer=infer,
-    reference=reference,
+    infer=_infer,
+    reference=_reference,
     count=no_operations,
 )

@@ -11,7 +11,7 @@ from mfsim.ops.op import Attribute, Inference, Op, no_operations
 from mfsim.ops.traits import Trait
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     perm = attributes["perm"]
     if sorted(perm) != list(range(len(x.shape))) or perm[0] != 0:
@@ -23,7 +23,7 @@ def infer(tensors, attributes):
     return Inference((laid_out(x, [x.shape[axis] for axis in perm], range_, scale, "transpose"),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     perm = attributes["perm"]
     out = np.empty([x.shape[axis] for axis in perm], dtype=object)
@@ -40,7 +40,7 @@ OP = Op(
     traits=frozenset({Trait.ANY_WORD, Trait.LAYOUT, Trait.PERMUTES}),
     primitives=frozenset(),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
-    reference=reference,
+    infer=_infer,
+    reference=_reference,
     count=no_operations,
 )

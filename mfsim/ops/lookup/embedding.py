@@ -17,7 +17,7 @@ from mfsim.ops.op import Inference, Op, result, rows, size
 from mfsim.ops.traits import Role
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, table = tensors
     if not table.is_constant:
         raise FormatError("the table of op `embedding` must be a constant")
@@ -36,7 +36,7 @@ def infer(tensors, attributes):
     return Inference((result(shape, range_, table.scale, "the result of embedding", table.format),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, table = inputs
     out = np.empty((*x.shape, *table.shape[1:]), dtype=object)
     for index in np.ndindex(*x.shape):
@@ -45,7 +45,7 @@ def reference(inputs, attributes):
     return [out]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     table, (y,) = inputs[1], outputs
     index_bits = max(1, (table.shape[0] - 1).bit_length())
     return rows(node, ("lut", (index_bits, table.format.bits), size(y.shape)))
@@ -59,7 +59,7 @@ OP = Op(
     roles={"rows": Role.WEIGHT},
     primitives=frozenset({"lut"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
 )

@@ -39,13 +39,13 @@ def _last(table, attributes) -> int:
     return last
 
 
-def derive(tensors, attributes):
+def _derive(tensors, attributes):
     """Return the ends that the proved range of x passes."""
     x, table = tensors
     return {"clamp": needed_clamp(_pairs(x), attributes["first"], _last(table, attributes))}
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, table = tensors
     first, last = attributes["first"], _last(table, attributes)
     if x.scale.axis is not None or table.scale.axis is not None:
@@ -58,7 +58,7 @@ def infer(tensors, attributes):
     return Inference((result(x.shape, range_, table.scale, "the result of table", table.format),), tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, table = inputs
     out = np.empty(x.shape, dtype=object)
     for index in np.ndindex(*x.shape):
@@ -66,7 +66,7 @@ def reference(inputs, attributes):
     return [out]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     x, table = inputs
     n, first, clamp = size(x.shape), node.attributes["first"], node.attributes["clamp"]
     bits, ends = compared_bits(x, first, first + table.shape[0] - 1, clamp), compared_ends(clamp)
@@ -99,9 +99,9 @@ OP = Op(
         ),
     ),
     primitives=frozenset({"lut", "cmp", "select"}),
-    infer=infer,
-    reference=reference,
-    count=count,
-    derive=derive,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
+    derive=_derive,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
 )

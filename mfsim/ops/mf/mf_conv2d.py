@@ -21,7 +21,7 @@ def infer(tensors, attributes):
     return mf_inference(x, w, bias, attributes, window_sums("mf_conv2d", x, w, attributes))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, w, *bias = inputs
     gains = [gain[:, None, None] for gain in shift_gains(attributes)]
     total = bias[0][:, None, None] if bias else 0
@@ -47,7 +47,7 @@ OP = Op(
     primitives=frozenset({"addsub", "neg", "abs", "sign", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
-    reference=reference,
+    reference=_reference,
     count=count,
     windowed=True,
     derive=derive,

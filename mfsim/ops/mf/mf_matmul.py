@@ -20,7 +20,7 @@ def infer(tensors, attributes):
     return mf_inference(x, w, bias, attributes, matrix_sums("mf_matmul", x, w))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, w, *bias = inputs
     gains = shift_gains(attributes)
     total = bias[0] if bias else 0
@@ -45,7 +45,7 @@ OP = Op(
     primitives=frozenset({"addsub", "neg", "abs", "sign", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
-    reference=reference,
+    reference=_reference,
     count=count,
     derive=derive,
     held=MF_HELD,

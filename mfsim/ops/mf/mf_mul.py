@@ -16,7 +16,7 @@ from mfsim.ops.products import MF_ATTRIBUTES, derive, joined_scale, mf_count, mf
 from mfsim.ops.traits import Input, Role, Signature, Trait, X
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, w = tensors
     check_operands(x, w)
     scale = joined_scale(x.scale, w.scale, attributes, len(x.shape) - 1)
@@ -27,7 +27,7 @@ def infer(tensors, attributes):
     return Inference((result(x.shape, range_, scale, "the result of mf_mul"),), words, tight=True)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, w = inputs
     return [mf_terms(x, w, attributes, shift_gains(attributes))]
 
@@ -45,8 +45,8 @@ OP = Op(
     traits=frozenset({Trait.MF_TERMS}),
     signature=Signature("MFMul", (X, Input("W", Role.ACTIVATION)), ("form", "sign_zero", "grid")),
     primitives=frozenset({"addsub", "neg", "abs", "sign", "shift"}),
-    infer=infer,
-    reference=reference,
+    infer=_infer,
+    reference=_reference,
     count=count,
     derive=derive,
     held={"plain.part_x": ("acc_x", "acc"), "plain.part_w": "acc_w", "plain.addsub": "acc"},

@@ -19,7 +19,7 @@ BELOW = -(2**63)
 """A number less than every code; it stands for padding in the definition."""
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     plane = plane_shape("max_pool2d", x, attributes["kernel"], attributes)
     taps_inside("max_pool2d", x, plane, attributes)
@@ -32,7 +32,7 @@ def infer(tensors, attributes):
     return Inference((result((*x.shape[:2], *plane), bounds, x.scale, "the result of max_pool2d"),), tight=tight)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     planes = [plane for _, plane in tap_planes(x, attributes["kernel"], attributes, BELOW)]
     greatest = planes[0]
@@ -41,7 +41,7 @@ def reference(inputs, attributes):
     return [greatest]
 
 
-def count(node, inputs, outputs, taps="executed"):
+def _count(node, inputs, outputs, taps="executed"):
     (x,), (y,) = inputs, outputs
     codes, windows = counted_taps(x, y, node.attributes["kernel"], node.attributes, taps)
     n = y.shape[1] * (codes - windows)
@@ -56,8 +56,8 @@ OP = Op(
     traits=frozenset({Trait.KEEPS_GRID, Trait.MAX_POOL}),
     primitives=frozenset({"cmp", "select"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     windowed=True,
 )

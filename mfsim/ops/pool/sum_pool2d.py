@@ -28,7 +28,7 @@ def _mean_exponent(kernel) -> int:
     return 1 - area.bit_length()
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     plane = plane_shape("sum_pool2d", x, attributes["kernel"], attributes)
     insides = taps_inside("sum_pool2d", x, plane, attributes)
@@ -45,12 +45,12 @@ def infer(tensors, attributes):
     return Inference((y,), {"acc": acc}, tight=x.range.axis in (None, 1))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     return [sum(plane for _, plane in tap_planes(x, attributes["kernel"], attributes, 0))]
 
 
-def count(node, inputs, outputs, taps="executed"):
+def _count(node, inputs, outputs, taps="executed"):
     (x,), (y,) = inputs, outputs
     codes, windows = counted_taps(x, y, node.attributes["kernel"], node.attributes, taps)
     return rows(node, ("addsub", (node.words["acc"].bits, x.format.bits), y.shape[1] * (codes - windows)))
@@ -70,9 +70,9 @@ OP = Op(
     signature=Signature("SumPool", attributes=("kernel_shape", "strides", "pads")),
     primitives=frozenset({"addsub"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     windowed=True,
     held={"plain.total": "acc"},
 )

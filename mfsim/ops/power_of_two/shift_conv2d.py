@@ -21,7 +21,7 @@ def infer(tensors, attributes):
     return shift_inference(tensors, window_sums("shift_conv2d", x, w, attributes))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, w, *bias = inputs
     total = bias[0][:, None, None] if bias else 0
     for a, b in window_terms(x, w, attributes):
@@ -44,7 +44,7 @@ OP = Op(
     primitives=frozenset({"shift", "addsub", "neg"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
-    reference=reference,
+    reference=_reference,
     count=count,
     windowed=True,
     held=SHIFT_HELD,

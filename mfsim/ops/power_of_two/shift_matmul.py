@@ -24,7 +24,7 @@ def infer(tensors, attributes):
     return shift_inference(tensors, matrix_sums("shift_matmul", x, w))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, w, *bias = inputs
     total = bias[0] if bias else 0
     for a, b in matrix_terms(x, w):
@@ -54,7 +54,7 @@ OP = Op(
     primitives=frozenset({"shift", "addsub", "neg"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=infer,
-    reference=reference,
+    reference=_reference,
     count=count,
     held=SHIFT_HELD,
 )

@@ -18,7 +18,7 @@ from mfsim.ops.softmax.softmax_definition import TERMS_HELD, Terms, derivation, 
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, fraction = tensors[0], check_fraction("softmax", attributes)
     terms = terms_of("softmax", tensors, attributes, 2)
     lo, hi = terms.bounds(lambda t, total: ((t << fraction + 1) + total) // (2 * total))
@@ -28,13 +28,13 @@ def infer(tensors, attributes):
     return Inference((output,), words, terms.is_tight(x))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, table, *masks = inputs
     one = 2 ** attributes["fraction"]
     return [weighed(x, table, masks, lambda d, t, total: (2 * t * one + total) // (2 * total))]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     x, table = inputs[:2]
     seen = Terms.of("softmax", x, table, mask_of(inputs, 2)).rows
     numerator, total, term = (node.words[name].bits for name in ("numerator", "sum", "term"))
@@ -56,9 +56,9 @@ OP = Op(
     roles={"exp_table": Role.TABLE, "mask": Role.MASK},
     signature=Signature("Softmax", (X, X_SCALE, Input("exp_table", Role.TABLE), Y_SCALE), masked=True),
     primitives=frozenset({"cmp", "select", "addsub", "lut", "shift", "div"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     derive=derivation("softmax", 2),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,

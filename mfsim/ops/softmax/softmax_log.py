@@ -108,7 +108,7 @@ def derive(tensors, attributes):
     return {**_derive_terms(tensors, attributes), "clamp_out": "high" if last >= tensors[5].shape[0] else "none"}
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, fraction = tensors[0], check_fraction(NAME, attributes)
     terms = terms_of(NAME, tensors, attributes, 6)
     logarithm, last, lo, hi = _places(tensors, attributes, terms)
@@ -126,7 +126,7 @@ def infer(tensors, attributes):
     return Inference((output,), words)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, table, thresholds, lnk, lnm, out, *masks = inputs
     mantissas = len(lnm) - 1
 
@@ -139,7 +139,7 @@ def reference(inputs, attributes):
     return [weighed(x, table, masks, divided)]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     x, table, thresholds, lnk, lnm, out = inputs[:6]
     seen = Terms.of(NAME, x, table, mask_of(inputs, 6)).rows
     rounded, logarithm, place = (node.words[name].bits for name in ("rounded", "logarithm", "place"))
@@ -202,9 +202,9 @@ OP = Op(
         masked=True,
     ),
     primitives=frozenset({"cmp", "select", "addsub", "lut", "shift"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     derive=derive,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,

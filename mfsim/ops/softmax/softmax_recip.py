@@ -17,7 +17,7 @@ from mfsim.ops.softmax.softmax_definition import TERMS_HELD, Terms, derivation, 
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, fraction, power = tensors[0], check_fraction("softmax_recip", attributes), attributes["reciprocal"]
     if not fraction < power < 62:
         raise FormatError(f"`reciprocal` of op `softmax_recip` must be in {fraction + 1}..61, not {power}")
@@ -34,13 +34,13 @@ def infer(tensors, attributes):
     return Inference((output,), words, terms.is_tight(x))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, table, *masks = inputs
     one, unit = 2 ** attributes["reciprocal"], 2 ** (attributes["reciprocal"] - attributes["fraction"])
     return [weighed(x, table, masks, lambda d, t, total: (t * (one // total) + unit // 2) // unit)]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     x, table = inputs[:2]
     seen = Terms.of("softmax_recip", x, table, mask_of(inputs, 2)).rows
     power, fraction = node.attributes["reciprocal"], node.attributes["fraction"]
@@ -72,9 +72,9 @@ OP = Op(
         masked=True,
     ),
     primitives=frozenset({"cmp", "select", "addsub", "lut", "shift", "div", "mul"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     derive=derivation("softmax_recip", 2),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,

@@ -30,7 +30,7 @@ from mfsim.ops.softmax.softmax_definition import TERMS_HELD, Terms, derivation, 
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, fraction = tensors[0], check_fraction("softmax_shift", attributes)
     terms = terms_of("softmax_shift", tensors, attributes, 3)
     thresholds = check_thresholds("softmax_shift", tensors[2])
@@ -56,7 +56,7 @@ def infer(tensors, attributes):
     return Inference((output,), words, terms.is_tight(x))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, table, thresholds, *masks = inputs
 
     def divided(d, t, total):
@@ -66,7 +66,7 @@ def reference(inputs, attributes):
     return [weighed(x, table, masks, divided)]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     x, table, thresholds = inputs[:3]
     terms = Terms.of("softmax_shift", x, table, mask_of(inputs, 3))
     seen, searched = terms.rows, sum(int(code) > terms.top for code in thresholds.codes)
@@ -97,9 +97,9 @@ OP = Op(
         masked=True,
     ),
     primitives=frozenset({"cmp", "select", "addsub", "lut", "shift"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     derive=derivation("softmax_shift", 3),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,

@@ -25,7 +25,7 @@ from mfsim.ops.softmax.tanh_l1_definition import (
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, fraction = tensors[0], check_fraction("tanh_l1", attributes)
     found = checked("tanh_l1", tensors, attributes, 2)
 
@@ -43,13 +43,13 @@ def infer(tensors, attributes):
     return Inference((output,), words, found.is_tight(x))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, table, *masks = inputs
     one = 2 ** attributes["fraction"]
     return [weighed(x, table, masks, attributes["eps"], lambda t, total: (2 * t * one + total) // (2 * total))]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     x, table = inputs[:2]
     seen = magnitudes("tanh_l1", inputs, node.attributes, 2).rows
     term, total, numerator = (node.words[name].bits for name in ("term", "sum", "numerator"))
@@ -73,9 +73,9 @@ OP = Op(
         "TanhL1", (X, X_SCALE, Input("tanh_table", Role.TABLE), Input("eps", Role.CONSTANT), Y_SCALE), masked=True
     ),
     primitives=frozenset({"abs", "cmp", "select", "lut", "addsub", "shift", "div", "neg"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     derive=derivation("tanh_l1", 2),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,

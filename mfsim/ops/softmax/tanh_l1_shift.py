@@ -14,15 +14,7 @@ import bisect
 
 from mfsim.ir.formats import Format
 from mfsim.ops.op import Inference, Op, result, rows
-from mfsim.ops.softmax.rows import (
-    CLAMP,
-    FRACTION,
-    check_fraction,
-    check_thresholds,
-    grid,
-    result_range,
-    search_rows,
-)
+from mfsim.ops.softmax.rows import CLAMP, FRACTION, check_fraction, check_thresholds, grid, result_range, search_rows
 from mfsim.ops.softmax.tanh_l1_definition import (
     DIVISOR_HELD,
     EPS,
@@ -35,7 +27,7 @@ from mfsim.ops.softmax.tanh_l1_definition import (
 from mfsim.ops.traits import X_SCALE, Y_SCALE, Input, Role, Signature, X
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, fraction = tensors[0], check_fraction("tanh_l1_shift", attributes)
     found = checked("tanh_l1_shift", tensors, attributes, 3)
     thresholds = check_thresholds("tanh_l1_shift", tensors[2])
@@ -57,7 +49,7 @@ def infer(tensors, attributes):
     return Inference((output,), words, found.is_tight(x))
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     x, table, thresholds, *masks = inputs
     one = 2 ** attributes["fraction"]
 
@@ -68,7 +60,7 @@ def reference(inputs, attributes):
     return [weighed(x, table, masks, attributes["eps"], divided)]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     x, table, thresholds = inputs[:3]
     seen = magnitudes("tanh_l1_shift", inputs, node.attributes, 3).rows
     term, total, exponent, numerator = (node.words[name].bits for name in ("term", "sum", "exponent", "numerator"))
@@ -103,9 +95,9 @@ OP = Op(
         masked=True,
     ),
     primitives=frozenset({"abs", "cmp", "select", "lut", "addsub", "shift", "neg"}),
-    infer=infer,
-    reference=reference,
-    count=count,
+    infer=_infer,
+    reference=_reference,
+    count=_count,
     derive=derivation("tanh_l1_shift", 3),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,

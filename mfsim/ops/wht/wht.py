@@ -104,7 +104,7 @@ def _axes(shape, attributes) -> list[tuple[int, int]]:
     return [(axis, block_length(shape[axis], attributes["block"])) for axis in range(len(shape) - dims, len(shape))]
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     (x,) = tensors
     axes = _axes(x.shape, attributes)
     for axis, n in axes:
@@ -121,7 +121,7 @@ def infer(tensors, attributes):
     return Inference((result(x.shape, range_, scale, "wht"),), {"butterfly": inner}, tight=tight)
 
 
-def reference(inputs, attributes):
+def _reference(inputs, attributes):
     (x,) = inputs
     y = x
     for axis, n in _axes(x.shape, attributes):
@@ -162,8 +162,8 @@ OP = Op(
     signature=Signature("WHT", attributes=("block", "dims", "order", "norm", "inverse")),
     primitives=frozenset({"addsub"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
-    reference=reference,
+    infer=_infer,
+    reference=_reference,
     count=count,
     held={"plain.y": "butterfly"},
 )
