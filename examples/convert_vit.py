@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 import mfsim
 from mfsim.data import load
-from mfsim.train import accuracy, fit
+from mfsim.train import accuracy
 
 RULES = """
 [[rules]]
@@ -139,8 +139,15 @@ def main(epochs: int = 4) -> None:
         network, mfsim.Rules.from_toml(RULES), example=torch.from_numpy(digits.validation.first(2).images)
     )
     print(conversion.text())
-    history = fit(conversion.model, digits.train, digits.validation, epochs=epochs, learning_rate=0.01)
-    print("\nloss of each epoch:", [round(epoch.loss, 3) for epoch in history.epochs])
+    losses: list[float] = []
+    mfsim.train(
+        conversion.model,
+        digits,
+        epochs=epochs,
+        learning_rate=0.01,
+        progress=lambda epoch, total: losses.append(round(epoch.loss, 3)),
+    )
+    print("\nloss of each epoch:", losses)
     print(f"{accuracy(conversion.model, digits.test):.2%} of the test images are classified correctly")
 
 

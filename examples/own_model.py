@@ -1,7 +1,7 @@
 """A model of one's own through every step, from a torch module to counted integers.
 
-The steps are those of the command line, which takes the same model as `--model own_model:network`:
-train, quantize, export, check, compile, simulate, count, report.
+The steps are those of the command line, which takes the same model as `--model own_model:network`. There, and by
+`mfsim.run_network`, they share a run folder; here each is a call.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import pathlib
 import sys
 import tempfile
 
+import torch
 from torch import nn
 
+import mfsim
+from mfsim.data import load
 from mfsim.nn import MFLinear, ShiftBatchNorm1d, WHTLayer
-from mfsim.quant import Recipe
-from mfsim.workflow.settings import Settings
-from mfsim.workflow.steps import run_network
 
 
 def network() -> nn.Module:
@@ -33,18 +33,22 @@ def network() -> nn.Module:
 
 def main(folder: pathlib.Path, epochs: int = 8) -> None:
     """Run every step in `folder` and print what came out."""
-    recipe = Recipe.from_dict({"weight": 8, "activation": 8})
-    settings = Settings(epochs=epochs, quantized_epochs=2)
-    result = run_network(folder, "own_model:network", "digits", settings, recipe=recipe)
-    print("accuracy:", result.accuracy)
-    print("operations of one sample:", result.counts.by_primitive())
-    for pair in result.parity:
-        print(f"{pair.name}: {pair.mismatches} of {pair.compared} codes differ")
-    assert result.bit_exact
-    assert result.multiplications == 0
+    digits = load("digits")
+    torch.manual_seed(0)
+    model = mfsim.train(network(), digits, epochs=epochs)
+    quantized = mfsim.quantize(model, digits, {"weight": 8, "activation": 8}, epochs=2)
+    mfsim.export(quantized, folder / "model.onnx")
+    checked = mfsim.check(quantized, folder / "model.onnx", digits, float_model=model)
+    print(checked)
+    program = mfsim.load(folder / "model.onnx")
+    result = mfsim.simulate(program, digits.test.images, observe=True)
+    print(f"{(result.output.argmax(1) == digits.test.labels).mean():.2%} of the test images are classified correctly")
+    print(mfsim.strict_multiplication_free(program))
+    print(mfsim.widths(program, result))
+    print("report:", mfsim.report({"own model": program}, folder / "report"))
+    assert checked.passed
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(pathlib.Path(__file__).parent))
     with tempfile.TemporaryDirectory() as name:
         main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else name), *map(int, sys.argv[2:]))

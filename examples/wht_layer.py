@@ -15,10 +15,8 @@ import torch
 from torch import nn
 
 import mfsim
-from mfsim.export import export_quantized, run, session
+from mfsim.export import run, session
 from mfsim.nn import WHTLayer
-from mfsim.quant import Recipe, fold, quantize
-from mfsim.simulate import simulate
 
 
 def main(folder: pathlib.Path) -> None:
@@ -27,15 +25,14 @@ def main(folder: pathlib.Path) -> None:
     network = nn.Sequential(WHTLayer(16, layout="features", norm=False))
     vectors = torch.randn(256, 16)
 
-    quantized = quantize(fold(network, vectors[:2]), Recipe.from_dict({"weight": 8, "activation": 8}), vectors)
-    path = folder / "layer.onnx"
-    export_quantized(quantized, vectors[:2], path)
+    quantized = mfsim.quantize(network, vectors, {"weight": 8, "activation": 8})
+    path = mfsim.export(quantized, folder / "layer.onnx")
     program = mfsim.load(path)
     for node in program.nodes:
         (tensor,) = program.outputs_of(node)
         print(f"{node.layer:14} {node.op:15} {tensor.format!s:5} {tensor.range.low:7}..{tensor.range.high}")
 
-    codes = simulate(program, vectors.numpy()).output
+    codes = mfsim.simulate(program, vectors.numpy()).output
     scale = program.tensors[program.outputs[0]].scale
     with torch.no_grad():
         in_torch = quantized(vectors).numpy()

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 
 class MfsimError(Exception):
-    """Base of every error that mfsim raises on purpose."""
+    """Base class of all errors that mfsim raises."""
 
 
 class FormatError(MfsimError, ValueError):

@@ -177,7 +177,7 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def write_json(path: str | os.PathLike[str], content: Mapping[str, object]) -> pathlib.Path:
-    """Write `content` as JSON whole or not at all, and return the path; NaN is an error, not a word of ours."""
+    """Write `content` as JSON whole or not at all, and return the path; NaN is an error."""
     return write_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 

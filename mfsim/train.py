@@ -38,7 +38,7 @@ STATISTICS_IMAGES, STATISTICS_BATCH = 2048, 512
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one pass over the training images gave: mean loss, and loss and accuracy on validation."""
+    """Figures of one epoch: mean training loss, and loss and accuracy on validation."""
 
     number: int
     loss: float

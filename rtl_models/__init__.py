@@ -1,4 +1,4 @@
-"""What hardware needs: golden vectors of a program (`vectors`), and models of blocks.
+"""For hardware: golden vectors of a program (`vectors`), and models of blocks.
 
 A block is a folder with its SystemVerilog, the parameter object from which every width follows, and a
 cycle model. `write` puts a block with its vectors and a bench into a folder; `verify` proves it equal

@@ -35,7 +35,7 @@ LANES, TERM_LANES = 512, 8192
 
 @dataclass(frozen=True)
 class BlockReport:
-    """What was found of a block; a report exists only where every check passed.
+    """Result of `verify`; it exists only if every check passed.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def verify(
     texts: Mapping[str, str] | None = None,
     progress: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> BlockReport:
-    """Check a block in every way named above.
+    """Prove a block equal to the software and free of multipliers.
 
     Parameters
     ----------

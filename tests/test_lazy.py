@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
+import pathlib
 import pkgutil
+import re
 import subprocess
 import sys
 
@@ -55,3 +58,27 @@ def test_a_name_stays_wherever_it_comes_from(tmp_path, home, first):
 def test_a_name_that_is_not_there():
     with pytest.raises(AttributeError, match=r"module `mfsim\.quant` has no attribute `quantise`"):
         importlib.import_module("mfsim.quant").quantise  # noqa: B018
+
+
+VERBS = ("train", "quantize", "export", "check", "load", "simulate", "count", "widths", "convert", "sweep", "report")
+
+
+def test_every_verb_is_a_function():
+    package = importlib.import_module("mfsim")
+    assert all(inspect.isfunction(getattr(package, verb)) for verb in VERBS)
+
+
+def test_packages_with_the_name_of_a_verb_are_imported_from_as_before():
+    for statement in (
+        "import mfsim.export.check",
+        "from mfsim.train import fit",
+        "from mfsim.simulate import Simulator",
+    ):
+        exec(statement, {})
+
+
+def test_types_are_those_of_the_names_that_are_imported():
+    package = importlib.import_module("mfsim")
+    stub = pathlib.Path(package.__file__).with_name("__init__.pyi").read_text()
+    named = {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as \2$", stub, re.MULTILINE)}
+    assert named == package._HOME

@@ -1,4 +1,4 @@
-"""What can be said about a program: operations, widths, memory, and error against float."""
+"""Analyses of a program: operations, widths, memory, energy, and error against float."""
 
 from __future__ import annotations
 

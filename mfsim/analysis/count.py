@@ -297,7 +297,7 @@ def check_counted(uncounted: Sequence[Uncounted]) -> None:
 
 @check_keywords
 def strict_multiplication_free(subject: Program | CountReport, max_table: int = 2**12) -> CountReport:
-    """Return the count of a multiplication-free program; anything else is an error.
+    """Check that a program is multiplication-free and return its count.
 
     Multiplication-free means: every node is counted, no mul, div or sqrt is executed between input codes
     and output codes, and every lookup table is listed, shared by all channels, has at most `max_table`

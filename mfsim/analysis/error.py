@@ -105,7 +105,7 @@ def compare(reference: np.ndarray, values: np.ndarray, what: str = "the values")
 
 
 def layer_outputs(program: Program) -> dict[str, str]:
-    """Return the tensor that each layer hands on: the first output of its last node."""
+    """Return the output tensor of each layer: the first output of its last node."""
     return {node.layer: node.outputs[0] for node in program.nodes}
 
 

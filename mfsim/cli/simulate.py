@@ -29,6 +29,9 @@ ExactWords = Annotated[
         help="Check each intermediate value against its proved word; slow: some million operations a second.",
     ),
 ]
+OutputsOnly = Annotated[
+    bool, typer.Option("--outputs-only", help="Run folder: compare the outputs of the files alone, not every edge.")
+]
 Samples = Annotated[int | None, typer.Option(min=1, help="Use only the first samples.")]
 
 
@@ -44,13 +47,14 @@ def command(
     threads: Threads = None,
     exact_words: ExactWords = False,
     references: References = DEFAULTS.reference_samples,
+    outputs_only: OutputsOnly = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Simulate the integer program on a data set: accuracy, observed ranges, overflow events.
 
     The program of a run folder is also compared, code by code, with the quantized torch model, model.onnx,
-    integer.onnx and the reference, and layer by layer with the float network.
+    integer.onnx (both on every edge) and the reference, and layer by layer with the float network.
     """
     with session(json, debug) as out:
         from mfsim.run_folder import RunFolder, load_program
@@ -58,7 +62,16 @@ def command(
         options = {"trace": trace, "batch_size": batch_size, "threads": threads, "exact_words": exact_words}
         if target.is_dir():
             RunFolder.open(target).need("integer.onnx")
-            _verify(out, load_program(target), target, data, split, samples, references, options)
+            _verify(
+                out,
+                load_program(target),
+                target,
+                data,
+                split,
+                samples,
+                references,
+                {**options, "edges": not outputs_only},
+            )
         elif data is None:
             raise typer.BadParameter("a file needs --data, which says what it is simulated on")
         else:

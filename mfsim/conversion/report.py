@@ -55,7 +55,7 @@ class Left:
 @check_constructor
 @dataclass(frozen=True, eq=False)
 class Conversion:
-    """What `mfsim.convert` returns.
+    """Result of `mfsim.convert`: the model, and what became of each layer.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ KINDS = "a folder of pictures, CIFAR-10 batches or IDX files, an .npz file or CI
 
 @check_keywords
 def load(spec: str | os.PathLike[str]) -> Dataset:
-    """Return the data set that `spec` means.
+    """Return a data set by name or path.
 
     Parameters
     ----------

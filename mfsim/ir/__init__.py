@@ -1,1 +1,1 @@
-"""The integer program and the words that everything is said in: formats, ranges, scales."""
+"""The integer program and the formats of its codes: words, ranges, scales."""

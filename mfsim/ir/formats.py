@@ -1,4 +1,4 @@
-"""The words that everything is said in: formats, ranges, scales, rounding and overflow.
+"""Formats of codes: words, proved ranges, scales, rounding and overflow rules.
 
 All arithmetic here is in Python ints, so no width or range is ever rounded or wrapped.
 A *code* is a stored integer; its real value is `code * 2**exponent`, with the exponent of its scale

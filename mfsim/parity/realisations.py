@@ -26,6 +26,7 @@ from mfsim.export.runtime import run, session
 from mfsim.ir.program import Program
 from mfsim.keywords import check_keywords
 from mfsim.parity.compare import ParityPair, codes_of, compare_codes
+from mfsim.parity.edges import edge_pairs
 from mfsim.parity.reference import run_reference
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.observer import as_inputs, as_outputs
@@ -44,7 +45,7 @@ Arrays = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True, repr=False)
 class Realisations(Tabular):
-    """What `compare_realisations` found.
+    """Result of `compare_realisations`.
 
     Attributes
     ----------
@@ -84,16 +85,18 @@ def compare_realisations(
     inputs: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...],
     *,
     references: int = 0,
+    edges: bool = True,
     batch_size: int = BATCH,
     threads: int | None = None,
 ) -> Realisations:
-    """Export and compile a quantized network, run all that comes out, and compare it with the network.
+    """Export and compile a quantized network, run every realisation, and compare them code by code.
 
     Parameters
     ----------
     network : QuantizedNetwork, in eval mode
     inputs : array or tensor, float32 [N, ...], or a tuple of them for several inputs; int64 for ids
     references : samples that are computed from the definitions of the ops as well, which is slow
+    edges : whether every edge is compared with model.onnx and integer.onnx, or the outputs alone
     batch_size, threads : of the simulator; by default a thread for each core
 
     Raises
@@ -120,7 +123,10 @@ def compare_realisations(
     ]
     made = {name: torch.cat(part).numpy() for name, *part in zip(program.outputs, *parts, strict=True)}
     pairs = [*float_pairs(program, made, model, values, outputs)]
-    pairs += integer_pairs(program, integer_model(program), codes, outputs)
+    integers = integer_model(program)
+    pairs += integer_pairs(program, integers, codes, outputs)
+    if edges:
+        pairs += edge_pairs(program, model, integers, values, codes, threads=threads)
     if references:
         pairs.append(reference_pair(program, {name: array[:references] for name, array in codes.items()}, outputs))
     return Realisations(program, outputs, tuple(pairs))

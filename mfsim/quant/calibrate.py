@@ -12,14 +12,15 @@ from torch import nn
 
 from mfsim.nn import WHTLayer
 from mfsim.ops.elementwise.quant import QuantSoftThreshold
+from mfsim.ops.fourier.quant import QuantFilterbankFFT
 from mfsim.quant.calibration import Calibration, Subject
 from mfsim.quant.choose_qparams import choose_qparams
 from mfsim.quant.constants import check_product, check_threshold
 from mfsim.quant.input_quantizer import readers
-from mfsim.quant.layer_config import LAYER_CONFIGS, NONLINEAR
+from mfsim.quant.layer_config import config_for
 from mfsim.quant.layers import QuantProduct
 from mfsim.quant.network import QuantizedNetwork
-from mfsim.quant.nonlinear import QuantFilterbankFFT, QuantNonlinear
+from mfsim.quant.nonlinear_base import QuantNonlinear
 from mfsim.quant.observer import Observed
 from mfsim.quant.qparams import QParamsByPath, Weights
 from mfsim.quant.quantizers import stored_scale
@@ -37,7 +38,7 @@ def subject_of(
     """Return what the words of the float `layer` depend on; `seen` is by path of what has a scale in it."""
     kept = {name.removeprefix(path).lstrip("."): statistics(values) for name, values in seen.items()}
     shape = next(iter(seen.values())).shape
-    return Subject(path, kind, kept, LAYER_CONFIGS.get(kind, NONLINEAR).facts(layer, around, path, shape))
+    return Subject(path, kind, kept, config_for(kind).facts(layer, around, path, shape))
 
 
 def with_readers(

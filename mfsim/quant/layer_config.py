@@ -12,6 +12,8 @@ from typing import Any
 
 from mfsim.ops.wht.wht import norm_exponent
 from mfsim.quant.calibration import Subject
+from mfsim.quant.nonlinear import BY_NAME
+from mfsim.quant.nonlinear import NONLINEAR as LAYERS
 from mfsim.quant.product_config import DENSE, JOINED, MF, POWER, WHOLE
 from mfsim.quant.qparams import BETA_BITS, LayerConfig, QParams, QParamsByPath, Weights, no_facts, word_for, word_on
 from mfsim.quant.recipe import MOST_BITS, PROVED, LayerRecipe
@@ -188,29 +190,14 @@ def _rope_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QP
 
 # Nonlinear layers: the result lies on the grid of the quantizers that read it, the finest where they differ.
 
-
-REBUILT: dict[str, tuple[str, ...]] = {
-    "DCT": ("length", "form"),
-    "DFTMagnitude": ("length", "form"),
-    "Filterbank": ("heads", "grid", "passing", "normalise", "form"),
-    "GELU": ("approximate",),
-    "LayerNorm": ("width", "eps", "form"),
-    "RMSNorm": ("width", "eps", "form"),
-    "ShiftNorm": ("width", "kind"),
-    "SiLU": (),
-    "Softmax": ("gain", "form", "causal"),
-    "Tanh": (),
-    "TanhL1": ("gain", "form", "eps", "causal"),
-}
-"""The arguments with which a nonlinear layer is made again, to derive tables and other constants for other words."""
-
 FINEST, COARSEST = -24, -1
 """Exponents of the grids that the result of a softmax or tanh-l1 may lie on."""
 
 
 def _nonlinear_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
-    name = type(layer).__name__
-    return {"class": name, "arguments": {key: getattr(layer, key) for key in REBUILT[name]}}
+    names = LAYERS[type(layer)].arguments
+    arguments = {name: getattr(layer, name) for name in names if hasattr(layer, name)}
+    return {"class": type(layer).__name__, "arguments": arguments}
 
 
 def _row_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -290,19 +277,24 @@ LAYER_CONFIGS: dict[str, LayerConfig] = {
     "QuantShiftConv2d": POWER,
     "QuantShiftLinear": POWER,
     "QuantSoftThreshold": LayerConfig(_threshold_facts, _threshold_options, _threshold_words, rank=1),
-    "QuantSoftmax": _ROW,
-    "QuantTanhL1": _ROW,
     "QuantTokenEmbedding": _GRID,
     "QuantTriangularLinear": DENSE,
     "QuantWHT": _ENTERED,
     "Requantized": LayerConfig(no_facts, _activation_options, _quantizer_called("result_quant")),
 }
-"""How each kind of quantized layer gets its words; `NONLINEAR` for every other one."""
+"""How each kind of quantized layer gets its words; see `config_for` for every other one."""
 
 NONLINEAR = LayerConfig(_nonlinear_facts, _nonlinear_options, _nonlinear_words)
 """How nonlinear layers get their words; `readers` among the facts are the quantizers that read the result."""
 
 
+def config_for(kind: str) -> LayerConfig:
+    """Return how the quantized layers of a kind get their words."""
+    if kind in LAYER_CONFIGS:
+        return LAYER_CONFIGS[kind]
+    return _ROW if kind in BY_NAME and BY_NAME[kind].whole_rows else NONLINEAR
+
+
 def config_of(subject: Subject) -> LayerConfig:
     """Return how the layer gets its words."""
-    return LAYER_CONFIGS.get(subject.kind, NONLINEAR)
+    return config_for(subject.kind)

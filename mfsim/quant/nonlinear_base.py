@@ -11,7 +11,7 @@ network is calibrated; the gradient is always that of the float function.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -34,6 +34,12 @@ class QuantNonlinear(nn.Module, ABC):
     y_scale : buffer, the grid of the result: a power of two
     derived : whether tables for these scales are there.
     """
+
+    arguments: ClassVar[tuple[str, ...]] = ()
+    """Those with which the float layer is made again, to derive constants for other words, as far as it has them."""
+
+    whole_rows: ClassVar[bool] = False
+    """Whether it normalises rows: then its constants depend on their length, and the result lies in -1..1."""
 
     y_scale: torch.Tensor
 

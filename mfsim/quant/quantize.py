@@ -18,6 +18,7 @@ from mfsim.quant.input_quantizer import needs_input_quantizer
 from mfsim.quant.layer_config import config_of
 from mfsim.quant.module_mapping import Site, assemble, leaves, places, quantized_kind
 from mfsim.quant.network import QuantizedNetwork
+from mfsim.quant.nonlinear import BY_NAME
 from mfsim.quant.observer import as_inputs, observe
 from mfsim.quant.quantizers import ActivationQuant
 from mfsim.quant.recipe import Recipe
@@ -58,7 +59,7 @@ def quantize(
     }
     inputs = as_inputs(calibration)
     example = tuple(x[:2] for x in inputs)
-    for path, kind in pools_of_sums(model, example, {path: kind for path, (kind, _) in kinds.items()}).items():
+    for path, kind in pools_of_sums(model, example, {path: kind for path, (kind, _) in kinds.items()}, BY_NAME).items():
         kinds[path] = kind, kinds[path][1]
     kinds = {path: found for path, found in kinds.items() if found[0]}
     if not kinds:

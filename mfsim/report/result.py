@@ -29,7 +29,7 @@ STAGES = ("float", "quantized", "integer")
 @check_constructor
 @dataclass(frozen=True, repr=False)
 class NetworkResult(Tabular):
-    """All that is known of one network.
+    """All results of one network.
 
     Attributes
     ----------

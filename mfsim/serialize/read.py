@@ -177,7 +177,7 @@ def _calls(node: onnx.NodeProto) -> tuple[object, ...]:
 
 @check_keywords
 def load(source: str | os.PathLike[str] | onnx.ModelProto) -> Program:
-    """Return the program of a quantized model or of an integer.onnx, whichever the file is."""
+    """Return the program of a file: a quantized model is compiled, an integer.onnx is read."""
     model = read_model(source)
     if _is_integer(model):
         return read_integer(model)

@@ -38,7 +38,7 @@ _Found = tuple[int, dict[str, int], dict[str, tuple[int, int]]]
 @check_constructor
 @dataclass(frozen=True, repr=False)
 class Simulation(Tabular):
-    """What a simulation found.
+    """Result of a simulation: output codes and observations.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Fixed-point accuracy sweeps: one exported network with many words, every point durable and computed once."""
+"""Fixed-point accuracy sweeps: one exported network over many formats; finished points are stored and computed once."""
 
 from __future__ import annotations
 

@@ -279,7 +279,7 @@ def compile_file(
 
 
 def measure_file(model: str | os.PathLike[str], program: Program, inputs: str | os.PathLike[str]) -> list[OutputError]:
-    """Return how `program` differs from its file in ONNX Runtime, on the inputs in a .npy file.
+    """Compare `program` with its source file in ONNX Runtime, on the inputs in a .npy file.
 
     Raises `DataError` if that cannot be read.
     """
@@ -318,7 +318,7 @@ def run_network(
     name: str = "",
     progress: Progress = _silent,
 ) -> NetworkResult:
-    """Take a network through every step in `folder` and return what the report says of it.
+    """Run every step for one network in `folder` and return its results.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Run a program bit for bit over a data set and hold it against every other realisation and against float.
 
-The pairs of `parity` are compared code by code on the whole data set; only the definitions of the ops,
+The pairs of `parity` are compared code by code on the whole data set, the files on every edge; only the definitions of the ops,
 which are computed in Python ints, take a few samples. Errors by layer are those of the codes against
 float.onnx, whose layers have the same paths; what each integer function adds is measured beside them.
 """
@@ -24,6 +24,7 @@ from mfsim.export.runtime import run as run_session
 from mfsim.export.runtime import session
 from mfsim.ir.program import Program
 from mfsim.parity.compare import ParityPair
+from mfsim.parity.edges import edge_pairs
 from mfsim.parity.realisations import float_pairs, integer_pairs, reference_pair
 from mfsim.quant import QuantizedNetwork
 from mfsim.quant.approximation_error import approximation_errors
@@ -102,6 +103,7 @@ def simulate_step(
     threads: int | None = None,
     trace: str | os.PathLike[str] | None = None,
     exact_words: bool = False,
+    edges: bool = True,
     record: bool = True,
     progress: Progress = lambda what, done, total: None,
 ) -> Verification:
@@ -114,6 +116,7 @@ def simulate_step(
     references : samples that are computed from the definitions of the ops as well.
     trace : folder for the codes of every edge.
     exact_words : whether every intermediate is held against its proved word, which is slow.
+    edges : whether every edge is compared with model.onnx and integer.onnx, or the outputs alone.
     record : whether simulation.json and the integer accuracy in run.json are written; only for the whole
         test split of the run's own data, since they stand beside figures for that.
 
@@ -143,6 +146,10 @@ def simulate_step(
         *float_pairs(program, torch_values, run.need("model.onnx"), {name: split.images}, result.outputs),
         *integer_pairs(program, run.need("integer.onnx"), {name: codes}, result.outputs),
     ]
+    if edges:
+        model, integers = (read_model(run.need(file)) for file in ("model.onnx", "integer.onnx"))
+        images, on_edges = {name: split.images}, _part("every edge", progress)
+        pairs += edge_pairs(program, model, integers, images, {name: codes}, threads=threads, progress=on_edges)
     if references:
         few = {name: codes[:references]}
         pairs.append(reference_pair(program, few, result.outputs, _part("reference", progress)))

@@ -125,3 +125,11 @@ def test_programs_without_caches_say_nothing_of_them():
     assert report.cache is None
     assert report.total_bytes("cache") == 0
     assert "cache_tokens" not in report.summary()
+
+
+def test_a_gain_that_relabels_the_scale_takes_no_buffer():
+    builder = ProgramBuilder()
+    x = builder.input("x", (8,), Format(8))
+    y = builder.node("gain", [builder.node("neg", [x])], {"numerators": (3,), "denominators": (5,)})
+    report = memory(builder.finish([y]))
+    assert [(row.tensor, row.kind) for row in report.tensors] == [("x", "activation"), ("neg", "activation")]

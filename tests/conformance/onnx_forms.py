@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from mfsim import ops
 from mfsim.export.exactness import EXACT, float32_exact
 from mfsim.export.runtime import session
 from mfsim.ir.program import Node, Program, Tensor
@@ -260,8 +261,11 @@ def _transpose(form, node, tensors):
     return form.add("Transpose", [form.input(0)], perm=node.attributes["perm"])
 
 
-def _wht(form, node, tensors):
-    return form.add("WHT", [form.input(0)], MFSIM, **node.attributes)
+def _own(form, node, tensors):
+    """Return the node that the op's signature states, whose inputs are those of the op."""
+    signature = ops.get(node.op).onnx
+    attributes = {name: node.attributes[name] for name in signature.attributes}
+    return form.add(signature.op_type, _inputs(form), MFSIM, **attributes)
 
 
 MF = ("form", "sign_zero", "grid")
@@ -285,7 +289,6 @@ FORMS = {
     "max_pool2d": _pool,
     "mf_conv2d": _product("MFConv", MFSIM, *MF, *WINDOW),
     "mf_matmul": _product("MFMatMul", MFSIM, *MF),
-    "mf_mul": _product("MFMul", MFSIM, *MF),
     "min_conv2d": _product("MinConv", MFSIM, *WINDOW),
     "min_matmul": _product("MinMatMul", MFSIM),
     "mul": _plain("Mul"),
@@ -308,9 +311,10 @@ FORMS = {
     "sum_pool2d": _pool,
     "table": _table,
     "transpose": _transpose,
-    "wht": _wht,
     **ONNX_FORMS,
 }
+FORMS |= {op.name: _own for op in ops.REGISTRY.values() if op.signature and op.name not in FORMS}
+"""By op; where a signature says it all, it is enough."""
 
 
 def exact(program: Program) -> bool:

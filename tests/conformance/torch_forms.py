@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from mfsim import ops
 from mfsim.export.exactness import largest_sum
 from mfsim.nn import functional
 from mfsim.nn.gains import csd_gain
@@ -152,6 +153,16 @@ def _shift_norm(kind):
     return run
 
 
+def _own(op):
+    """Return the function called like the op in its family's `torch.py`, with the attributes of its signature."""
+
+    def form(a, tensors, *values):
+        function = getattr(ops.realisation(op.name, "torch"), op.name)
+        return function(*values, **{name: a[name] for name in op.onnx.attributes})
+
+    return form
+
+
 FORMS = {
     "abs": lambda a, tensors, x: x.abs(),
     "accumulator": _accumulator,
@@ -171,7 +182,6 @@ FORMS = {
     "max_pool2d": _max_pool2d,
     "mf_conv2d": _mf_conv2d,
     "mf_matmul": lambda a, tensors, x, w, *bias: _biased(functional.mf_matmul(x, w, **_mf(a)), bias),
-    "mf_mul": lambda a, tensors, x, w: functional.mf_mul(x, w, **_mf(a)),
     "min_conv2d": _convolution(aligned.min_conv2d),
     "min_matmul": lambda a, tensors, x, w, *bias: _biased(aligned.min_matmul(x, w), bias),
     "mul": lambda a, tensors, x, w: x * w,
@@ -194,9 +204,10 @@ FORMS = {
     "sum_pool2d": _sum_pool2d,
     "table": _table,
     "transpose": lambda a, tensors, x: x.permute(a["perm"]),
-    "wht": lambda a, tensors, x: functional.wht(x, **a),
     **TORCH_FORMS,
 }
+FORMS |= {op.name: _own(op) for op in ops.REGISTRY.values() if op.signature and op.name not in FORMS}
+"""By op; where a signature says it all, it is enough."""
 
 
 def exact_types(program):

@@ -25,6 +25,8 @@ NAMES = [
     "simulator = integer.onnx, optimisations on",
     "simulator = integer.onnx, optimisations off",
     "compiled program = program in integer.onnx, digest",
+    "simulator = model.onnx, every edge, optimisations off",
+    "simulator = integer.onnx, every edge, optimisations off",
     "simulator = definition of each op",
 ]
 
@@ -60,8 +62,10 @@ def test_attention_to_another_sequence_is_the_same_in_every_realisation(preset):
     found = compare_realisations(network, inputs, references=1, threads=1)
     codes = len(inputs[0]) * 6 * 4
     assert [pair.name for pair in found.parity] == NAMES
-    assert [pair.compared for pair in found.parity] == [*[codes] * 5, 1, 6 * 4]
-    assert (found.compared, found.differences) == (5 * codes + 1 + 6 * 4, 0)
+    *pairs, floats, integers, reference = found.parity
+    assert [pair.compared for pair in (*pairs, reference)] == [*[codes] * 5, 1, 6 * 4]
+    assert integers.compared >= floats.compared > 10 * codes
+    assert found.differences == 0
     assert len(np.unique(found.codes["output"])) > 100
     assert found.program.inputs == ("x", "ids")
 

@@ -106,10 +106,6 @@ OTHER_MEANINGS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
         ("mfsim/nn/__init__.py",),
     ),
-    "classes of layers that are made again for other words": (
-        ("DCT", "DFTMagnitude", "Filterbank", "LayerNorm", "RMSNorm", "Softmax", "TanhL1"),
-        ("mfsim/quant/layer_config.py",),
-    ),
     "the standard op Softmax, which has no rule": (("Softmax",), ("mfsim/compiler/lower/steps.py",)),
 }
 """Meaning: the words, and the files, in which they have it."""

@@ -14,8 +14,9 @@ from mfsim.compiler import compile_model
 from mfsim.errors import RecipeError
 from mfsim.export.exporter import quantized_model
 from mfsim.nn import LayerNorm, RMSNorm, ShiftNorm
+from mfsim.ops.norm.quant import QuantLayerNorm
 from mfsim.quant import Recipe, quantize
-from mfsim.quant.nonlinear import QuantLayerNorm, QuantNonlinear
+from mfsim.quant.nonlinear_base import QuantNonlinear
 from mfsim.quant.store import load, save
 from tests.compiler.files import assert_like_runtime, runtime
 

@@ -129,7 +129,7 @@ def test_layers_that_cannot_be_quantized_are_named():
     known = (
         "Linear, Conv2d, MFLinear, MFConv2d, AdderLinear, AdderConv2d, MinLinear, MinConv2d, ShiftLinear, ShiftConv2d, "
         "WHT, SoftThreshold, Hardtanh, ReLU6, Affine, DCT, Filterbank, Scaling, TriangularLinear, Embedding, Gram, Rope, "
-        "TokenEmbedding, MatMul, MFMatMul, MFMul, Mul, Add, GELU, SiLU, Tanh, DFTMagnitude, LayerNorm, RMSNorm, ShiftNorm, Softmax, TanhL1, Identity, "
+        "TokenEmbedding, MatMul, MFMatMul, MFMul, Mul, Add, DFTMagnitude, GELU, SiLU, Tanh, LayerNorm, RMSNorm, ShiftNorm, Softmax, TanhL1, Identity, "
         "ReLU, MaxPool2d, Flatten, Unflatten, ZeroPad2d, Dropout, Dropout1d, Dropout2d, Abs, AvgPool2d, CsdGain, GlobalAvgPool2d, Shift"
     )
     for layer in (nn.Softplus(), nn.LSTM(8, 8), nn.PixelShuffle(2), nn.Conv2d(1, 1, 3, padding_mode="reflect")):

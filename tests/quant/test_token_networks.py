@@ -10,8 +10,9 @@ from torch import nn
 
 from mfsim.errors import RecipeError
 from mfsim.nn import Affine, Rope, TokenEmbedding, TriangularLinear
+from mfsim.ops.lookup.quant import QuantTable
 from mfsim.quant import Recipe, load, quantize, save
-from mfsim.quant.nonlinear import QuantNonlinear, QuantTable
+from mfsim.quant.nonlinear_base import QuantNonlinear
 from mfsim.quant.pairs import QuantPair
 from mfsim.quant.quantizers import ActivationQuant, plain
 from tests.quant.token_networks import Tokens, images, quantized, small_vit

@@ -43,7 +43,7 @@ IMAGE_NAMES = tuple(name for name in NAMES if name not in TOKEN_NAMES)
 
 
 def resolve(path: str) -> Callable[..., nn.Module]:
-    """Return the callable that `package.module:callable` means.
+    """Import and return the callable named `package.module:callable`.
 
     Modules in the current folder are found too.
 

@@ -31,6 +31,7 @@ class QuantFastDCT(QuantNonlinear):
     places, weights, factors : int64 buffers, derived; see `mfsim.ops.fourier.torch`
     """
 
+    arguments: ClassVar[tuple[str, ...]] = ("length", "form")
     exported_as: ClassVar[tuple[str, ...]] = DCT_OP.onnx.op_types
 
     places: torch.Tensor
@@ -76,6 +77,7 @@ class QuantDFTMagnitude(QuantNonlinear):
     places, weights, bins, factors : int64 buffers, derived; see `mfsim.ops.fourier.torch`
     """
 
+    arguments: ClassVar[tuple[str, ...]] = ("length", "form")
     exported_as: ClassVar[tuple[str, ...]] = (*DFT_ALPHA_BETA.onnx.op_types, *DFT_MAGNITUDE.onnx.op_types)
 
     places: torch.Tensor
@@ -132,6 +134,7 @@ class QuantFilterbankFFT(QuantWeightMixin, QuantNonlinear):
     places, weights, factors : int64 buffers, derived; see `mfsim.ops.fourier.torch`
     """
 
+    arguments: ClassVar[tuple[str, ...]] = ("heads", "grid", "passing", "normalise", "form")
     exported_as: ClassVar[tuple[str, ...]] = FILTERBANK.onnx.op_types
 
     weight_quant: nn.Module
@@ -189,3 +192,11 @@ class QuantFilterbankFFT(QuantWeightMixin, QuantNonlinear):
     def extra_repr(self) -> str:
         """Return the sizes and how products are computed for `print(model)`."""
         return f"{self.out_channels}, grid={self.grid}, passing={self.passing}, products={self.products}"
+
+
+LAYERS: dict[type[nn.Module], type[QuantNonlinear]] = {
+    DCT: QuantFastDCT,
+    DFTMagnitude: QuantDFTMagnitude,
+    Filterbank: QuantFilterbankFFT,
+}
+"""The quantized layer for each float one."""

@@ -51,6 +51,7 @@ class QuantTable(QuantNonlinear):
         Code of the input that meets the first entry.
     """
 
+    arguments: ClassVar[tuple[str, ...]] = ("approximate",)
     exported_as: ClassVar[tuple[str, ...]] = TABLE.onnx.op_types
 
     table: torch.Tensor
@@ -113,3 +114,7 @@ class QuantEmbedding(nn.Module):
     def extra_repr(self) -> str:
         """Return the shape for `print(model)`."""
         return f"{tuple(self.weight.shape)}"
+
+
+LAYERS: dict[type[nn.Module], type[QuantNonlinear]] = {nn.GELU: QuantTable, nn.SiLU: QuantTable, nn.Tanh: QuantTable}
+"""The quantized layer for each float one."""

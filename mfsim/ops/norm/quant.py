@@ -14,6 +14,7 @@ from torch import nn
 
 from mfsim.errors import RecipeError
 from mfsim.ir.formats import Format
+from mfsim.nn import LayerNorm, RMSNorm, ShiftNorm
 from mfsim.nn.norms import over_power, power_gains
 from mfsim.ops.norm import torch as norms
 from mfsim.ops.norm.layer_norm import OP as LAYER_NORM
@@ -133,6 +134,7 @@ class _QuantRootNorm(QuantWeightMixin, _QuantNorm):
 class QuantLayerNorm(_QuantRootNorm):
     """`LayerNorm` on codes."""
 
+    arguments: ClassVar[tuple[str, ...]] = ("width", "eps", "form")
     exported_as: ClassVar[tuple[str, ...]] = (*LAYER_NORM.onnx.op_types, *LAYER_NORM_RECIP.onnx.op_types)
 
     def function(self, x: torch.Tensor) -> torch.Tensor:
@@ -147,6 +149,7 @@ class QuantLayerNorm(_QuantRootNorm):
 class QuantRMSNorm(_QuantRootNorm):
     """`RMSNorm` on codes."""
 
+    arguments: ClassVar[tuple[str, ...]] = ("width", "eps", "form")
     exported_as: ClassVar[tuple[str, ...]] = (*RMS_NORM.onnx.op_types, *RMS_NORM_RECIP.onnx.op_types)
 
     def function(self, x: torch.Tensor) -> torch.Tensor:
@@ -166,6 +169,7 @@ class QuantShiftNorm(_QuantNorm):
     gamma_pow, thresholds : int64 buffers, derived; see `mfsim.ops.norm.torch`
     """
 
+    arguments: ClassVar[tuple[str, ...]] = ("width", "kind")
     exported_as: ClassVar[tuple[str, ...]] = (*SHIFT_NORM_L1.onnx.op_types, *SHIFT_NORM_L2.onnx.op_types)
 
     gamma_pow: torch.Tensor
@@ -200,3 +204,11 @@ class QuantShiftNorm(_QuantNorm):
             self.gamma_pow = self.gain_codes()
         scale, steps = self.input_quant.scale, self.thresholds
         return norms.shift_norm(x, scale, self.gamma_pow, self.offset(), steps, self.y_scale, self.kind)
+
+
+LAYERS: dict[type[nn.Module], type[QuantNonlinear]] = {
+    LayerNorm: QuantLayerNorm,
+    RMSNorm: QuantRMSNorm,
+    ShiftNorm: QuantShiftNorm,
+}
+"""The quantized layer for each float one."""

@@ -9,7 +9,7 @@ Windows of up to `MANY` values add 4 bits at most, and the quantizer of the next
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -19,7 +19,6 @@ from torch.utils._pytree import tree_leaves
 
 from mfsim.nn import AvgPool2d, GlobalAvgPool2d
 from mfsim.quant.input_quantizer import KEEPING
-from mfsim.quant.nonlinear import NONLINEAR
 from mfsim.quant.quantizers import ActivationQuant
 
 MANY = 16
@@ -29,7 +28,7 @@ SELECTING = KEEPING | {"cat", "constant_pad_nd", "max_pool2d_with_indices"}
 """Operations of torch whose result has no code but those of its operands, and 0."""
 
 CODES = frozenset(
-    (
+    {
         "QuantAdd",
         "QuantCachedRows",
         "QuantEmbedding",
@@ -37,10 +36,9 @@ CODES = frozenset(
         "QuantShiftAffine",
         "QuantTokenEmbedding",
         "Requantized",
-        *(kind.__name__ for kind in NONLINEAR.values()),
-    )
+    }
 )
-"""Kinds of quantized layers whose result has the codes of a quantizer, or one more bit."""
+"""Kinds of quantized layers whose result has the codes of a quantizer, or one more bit; nonlinear ones are, too."""
 
 
 class QuantAvgPool2d(AvgPool2d):
@@ -100,7 +98,9 @@ class _Codes(TorchDispatchMode):
 
 
 @torch.no_grad()
-def pools_of_sums(model: nn.Module, inputs: tuple[torch.Tensor, ...], kinds: Mapping[str, str]) -> dict[str, str]:
+def pools_of_sums(
+    model: nn.Module, inputs: tuple[torch.Tensor, ...], kinds: Mapping[str, str], nonlinear: Collection[str]
+) -> dict[str, str]:
     """Return the kind of the quantized layer, by path, for each mean pool of `model` that needs a quantizer.
 
     Parameters
@@ -111,6 +111,8 @@ def pools_of_sums(model: nn.Module, inputs: tuple[torch.Tensor, ...], kinds: Map
         Two samples are enough: shapes count, not values.
     kinds : by path
         What replaces each other layer.
+    nonlinear : strs
+        The kinds of quantized nonlinear layers.
     """
     found: dict[str, str] = {}
     pools = {path: layer for path, layer in model.named_modules() if type(layer) in POOLS}
@@ -129,7 +131,7 @@ def pools_of_sums(model: nn.Module, inputs: tuple[torch.Tensor, ...], kinds: Map
     hooks += [
         model.get_submodule(path).register_forward_hook(lambda layer, arguments, result: codes.add(result))
         for path, kind in kinds.items()
-        if kind in CODES
+        if kind in CODES or kind in nonlinear
     ]
     for x in inputs:
         codes.add(x)

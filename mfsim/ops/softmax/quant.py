@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import torch
+from torch import nn
 
 from mfsim.errors import RecipeError
 from mfsim.nn import Softmax, TanhL1
@@ -58,6 +59,8 @@ class QuantNormaliser(QuantNonlinear):
 
     mask_codes: torch.Tensor
 
+    whole_rows: ClassVar[bool] = True
+
     def __init__(self, layer: Softmax | TanhL1, bits: int, signed: bool, length: int) -> None:
         super().__init__(layer, bits, signed)
         if bits > MOST_BITS:
@@ -99,6 +102,7 @@ class QuantNormaliser(QuantNonlinear):
 class QuantSoftmax(QuantNormaliser, Softmax):
     """`Softmax` on codes, in its four forms."""
 
+    arguments: ClassVar[tuple[str, ...]] = ("gain", "form", "causal")
     exported_as: ClassVar[tuple[str, ...]] = (
         *SOFTMAX.onnx.op_types,
         *SOFTMAX_RECIP.onnx.op_types,
@@ -148,6 +152,7 @@ class QuantSoftmax(QuantNormaliser, Softmax):
 class QuantTanhL1(QuantNormaliser, TanhL1):
     """`TanhL1` on codes, with a division for each entry or a shift."""
 
+    arguments: ClassVar[tuple[str, ...]] = ("gain", "form", "eps", "causal")
     exported_as: ClassVar[tuple[str, ...]] = (*TANH_L1.onnx.op_types, *TANH_L1_SHIFT.onnx.op_types)
 
     tanh_table: torch.Tensor
@@ -178,3 +183,7 @@ class QuantTanhL1(QuantNormaliser, TanhL1):
         if self.form == "shift":
             return tanh_l1_shift(x, scale, self.tanh_table, self.eps_code, self.thresholds, self.y_scale, mask)
         return tanh_l1(x, scale, self.tanh_table, self.eps_code, self.y_scale, mask)
+
+
+LAYERS: dict[type[nn.Module], type[QuantNonlinear]] = {Softmax: QuantSoftmax, TanhL1: QuantTanhL1}
+"""The quantized layer for each float one."""

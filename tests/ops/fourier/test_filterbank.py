@@ -22,9 +22,9 @@ from mfsim.ops.fourier import filterbank_tables as constants
 from mfsim.ops.fourier.dft_tables import cosines
 from mfsim.ops.fourier.filterbank import even
 from mfsim.ops.fourier.kernels import run_filterbank
+from mfsim.ops.fourier.quant import QuantFilterbankFFT
 from mfsim.ops.op import activation, constant
 from mfsim.quant import Recipe, load, quantize, save
-from mfsim.quant.nonlinear import QuantFilterbankFFT
 from tests.ops.proving import compute, counted, prove, refusal
 from tests.quant.token_networks import assert_one_network, images, quantized, small_vit
 
