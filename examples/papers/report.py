@@ -14,6 +14,8 @@ from examples.papers.closed_forms import difference_listing, primitive_listing, 
 from examples.papers.units import UNITS, primitive_counts
 from examples.papers.values import BASES
 from mfsim.analysis.listing import Listing, write_listings
+from mfsim.analysis.tabular import Tabular
+from mfsim.display import counted
 from mfsim.errors import MfsimError, did_you_mean
 
 
@@ -90,8 +92,8 @@ TABLES: Mapping[str, Table] = {
 """Every listing of a report by name."""
 
 
-@dataclass(frozen=True)
-class PapersReport:
+@dataclass(frozen=True, repr=False)
+class PapersReport(Tabular):
     """What the papers claim and what comes out here.
 
     Attributes
@@ -123,6 +125,10 @@ class PapersReport:
         """Return the totals as a listing."""
         columns = ("basis", *(verdict.replace(" ", "_") for verdict in VERDICTS))
         return Listing("totals", columns, tuple((basis, *row.values()) for basis, row in self.totals().items()))
+
+    def headline(self) -> str:
+        """Return how many papers and claims there are."""
+        return f"{counted(len(self.papers), 'paper')}, {counted(len(self.claims), 'claim')}"
 
     def claim_listing(self) -> Listing:
         """Return the claims as a listing."""
