@@ -1,7 +1,7 @@
 """Write a program as `integer.onnx`: integer tensors only, run by stock ONNX Runtime with the simulator's codes.
 
 Every node of the program becomes one node in the domain `org.mfsim.integer`, whose function is made of
-standard operators (`mfsim/export/integer_bodies`). Its inputs are those of the program's node, then the
+standard operators (`INTEGER_BODIES` of its family, see `mfsim.ops.integer_body`). Its inputs are those of the program's node, then the
 derived ones (`<node>/<name>`). A tensor is int32, or int64 where its proved range needs it. A node
 computes in int64 where one of its tensors, its inner words or an intermediate of its body needs that;
 Cast nodes stand between. The file needs nothing but the standard operators: it still runs when all
@@ -24,10 +24,22 @@ from mfsim import __version__, ops
 from mfsim.errors import ExportError
 from mfsim.ir.program import Node, Program, Tensor
 from mfsim.keywords import check_keywords
-from mfsim.ops.integer_body import CODE, DOMAIN, DOMAIN_VERSION, INDEX, OPSET, SHAPE, bits_of
-from mfsim.serialize.bodies import BODIES
+from mfsim.ops.integer_body import CODE, DOMAIN, DOMAIN_VERSION, INDEX, OPSET, SHAPE, IntegerBody, bits_of
 from mfsim.serialize.files import write_model
 from mfsim.serialize.metadata import model_properties, node_properties, put, tensor_properties
+
+
+def _collect() -> dict[str, IntegerBody]:
+    bodies: dict[str, IntegerBody] = {}
+    for file in ("onnx", "onnx_integer"):
+        for module in ops.realisations(file):
+            bodies |= module.INTEGER_BODIES if hasattr(module, "INTEGER_BODIES") else {}
+    return {name: bodies[name] for name in sorted(bodies)}
+
+
+BODIES: dict[str, IntegerBody] = _collect()
+"""By op, its body in integer.onnx."""
+
 
 IR_VERSION = 10
 

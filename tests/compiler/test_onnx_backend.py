@@ -20,7 +20,7 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from mfsim.compiler import approximations, compile_model
-from mfsim.compiler.lower.rules import FOREIGN_RULES, RULES
+from mfsim.compiler.lower.steps import FOREIGN_RULES, RULES
 from mfsim.errors import MfsimError
 from mfsim.simulate import dequantized, quantize_input, simulate
 from tests.compiler.files import QONNX

@@ -7,7 +7,7 @@ import pytest
 from mfsim import ops
 from mfsim.kernels import cpu
 from mfsim.ops.model_bodies import bodies
-from mfsim.serialize.bodies import BODIES
+from mfsim.serialize.write import BODIES
 from tests.conformance import onnx_forms, torch_forms
 from tests.conformance.instance import Instance
 from tests.ops.cases import cases_of

@@ -13,9 +13,8 @@ from mfsim.errors import ExportError
 from mfsim.ir.builder import ProgramBuilder
 from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ir.program import Node, Program, Tensor
-from mfsim.serialize.bodies import BODIES
 from mfsim.serialize.read import read_integer
-from mfsim.serialize.write import integer_model
+from mfsim.serialize.write import BODIES, integer_model
 from tests.bits import assert_bit_equal
 from tests.serialize.networks import NETWORKS, mixed
 from tests.serialize.running import random_codes, reference, run

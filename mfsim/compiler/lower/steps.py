@@ -8,15 +8,33 @@ from typing import Any
 
 import onnx
 
+from mfsim import ops
+from mfsim.compiler.frontend import qlinear
 from mfsim.compiler.frontend.graph import FileGraph, FileNode
 from mfsim.compiler.lower.inputs import define_inputs
 from mfsim.compiler.lower.kv_cache import caches_of
 from mfsim.compiler.lower.lowering import Coded, Lowering, Waiting, naming
-from mfsim.compiler.lower.rules import FOREIGN_RULES, RULES, Rule
 from mfsim.compiler.lower.sink_layout import lower_moving, move_codes, moves_codes
 from mfsim.errors import LostScaleError, ModelError, UnsupportedOpError, did_you_mean
 from mfsim.ir.program import Program
 from mfsim.ops.grid.shift import OP as SHIFT
+
+Rule = Callable[[Lowering, FileNode], None]
+
+
+def _collect(table: str) -> dict[tuple[str, str], Rule]:
+    rules: dict[tuple[str, str], Rule] = {}
+    for module in (*ops.realisations("lowering"), qlinear):
+        rules |= getattr(module, table, {})
+    return rules
+
+
+RULES: dict[tuple[str, str], Rule] = _collect("RULES")
+"""Every rule of the dialect by (domain, op); the domain of standard ops is ""."""
+
+FOREIGN_RULES: dict[tuple[str, str], Rule] = _collect("FOREIGN_RULES")
+"""Every rule for third-party files only."""
+
 
 # A compilation as steps: fold constants, define inputs, lower one node after the other, name the outputs.
 
