@@ -61,7 +61,7 @@ def compile_model(source: str | os.PathLike[str] | onnx.ModelProto, *, multiplie
     opset = check_domains(model)
     if bits != 0 and not 2 <= bits <= 62:
         raise FormatError(f"`multiplier_bits` must be 0 or in 2..62, not {bits}")
-    graph = graph_of(model, opset, foreign=bits > 0)
+    graph = graph_of(model, opset, third_party=bits > 0)
     check_numbers(graph)
     lowering = Lowering(graph, bits)
     return program_of(lowering, model, digest, [step(lowering) for step in steps_of(graph)])

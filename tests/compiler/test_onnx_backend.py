@@ -20,12 +20,12 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from mfsim.compiler import approximations, compile_model
-from mfsim.compiler.lower.steps import FOREIGN_RULES, RULES
+from mfsim.compiler.lower.steps import RULES, THIRD_PARTY_RULES
 from mfsim.errors import MfsimError
 from mfsim.simulate import dequantized, quantize_input, simulate
 from tests.compiler.files import QONNX
 
-OPS = sorted({op for domain, op in {**RULES, **FOREIGN_RULES} if domain == ""})
+OPS = sorted({op for domain, op in {**RULES, **THIRD_PARTY_RULES} if domain == ""})
 WEIGHTED = {"Conv": (1, 2), "Gemm": (1, 2), "MatMul": (1,)}
 """Inputs that are weights or a bias."""
 FED = {"Concat": range(1, 9), "Add": (1,), "Sub": (1,), "MatMul": (1,), "QLinearMatMul": (3,)}

@@ -1,4 +1,4 @@
-"""What integer.onnx says is proved when it is read: damaged, foreign and changed files are refused."""
+"""What integer.onnx says is proved when it is read: damaged, third-party and changed files are refused."""
 
 from __future__ import annotations
 

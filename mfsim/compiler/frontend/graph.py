@@ -99,10 +99,10 @@ class FileGraph:
         return frozenset(name for node in self.nodes for name in node.outputs)
 
 
-def graph_of(model: onnx.ModelProto, opset: int, foreign: bool = False) -> FileGraph:
+def graph_of(model: onnx.ModelProto, opset: int, third_party: bool = False) -> FileGraph:
     """Return the decoded graph of a checked model; a `ModelError` names what cannot be decoded.
 
-    Inputs may be int64, which in the dialect number rows of constants, and any integers in a third-party file (`foreign`).
+    Inputs may be int64, which in the dialect number rows of constants, and any integers in a third-party file (`third_party`).
     """
     graph = model.graph
     constants = {tensor.name: array_of(tensor) for tensor in graph.initializer}
@@ -110,7 +110,7 @@ def graph_of(model: onnx.ModelProto, opset: int, foreign: bool = False) -> FileG
     integers, batches = {}, set()
     for value in graph.input:
         if value.name not in constants:
-            inputs[value.name], batch = _input_shape(value, foreign)
+            inputs[value.name], batch = _input_shape(value, third_party)
             batches.add(batch)
             if value.type.tensor_type.elem_type != TensorProto.FLOAT:
                 integers[value.name] = INTEGERS[value.type.tensor_type.elem_type]
@@ -148,15 +148,15 @@ def array_of(tensor: onnx.TensorProto) -> np.ndarray:
         ) from error
 
 
-def _input_shape(value: onnx.ValueInfoProto, foreign: bool) -> tuple[tuple[int, ...], int | None]:
+def _input_shape(value: onnx.ValueInfoProto, third_party: bool) -> tuple[tuple[int, ...], int | None]:
     """Return the shape with `BATCH` first, and the batch size that the file fixes (or None)."""
     kind = value.type.tensor_type
-    allowed = {TensorProto.FLOAT, *(INTEGERS if foreign else (TensorProto.INT64,))}
+    allowed = {TensorProto.FLOAT, *(INTEGERS if third_party else (TensorProto.INT64,))}
     if value.type.WhichOneof("value") != "tensor_type" or kind.elem_type not in allowed:
         known = kind.elem_type in TensorProto.DataType.values() and kind.elem_type != TensorProto.UNDEFINED
         have = TensorProto.DataType.Name(kind.elem_type).lower() if known else "of no known type"
         raise ModelError(
-            f"graph input `{value.name}` must be float32 or {'integers' if foreign else 'int64'}, not {have}"
+            f"graph input `{value.name}` must be float32 or {'integers' if third_party else 'int64'}, not {have}"
         )
     if not kind.HasField("shape") or not kind.shape.dim:
         raise ModelError(f"graph input `{value.name}` must have a shape whose axis 0 is the batch")

@@ -81,7 +81,7 @@ def _counted_from(lowering: Lowering, node: FileNode, k: int, zero_point: int) -
     return lowering.inner(node, SUB.name, [name, lowering.constant(f"{name}.zero_point", offset, scale)])
 
 
-LINEAR_FOREIGN_RULES = {("", "QuantizeLinear"): _quantize_linear, ("", "DequantizeLinear"): _dequantize_linear}
+LINEAR_THIRD_PARTY_RULES = {("", "QuantizeLinear"): _quantize_linear, ("", "DequantizeLinear"): _dequantize_linear}
 
 # QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger: products of stored integers, with zero points and scales.
 #
@@ -167,6 +167,6 @@ def _bias(lowering: Lowering, node: FileNode) -> str:
     return name
 
 
-QLINEAR_FOREIGN_RULES = {("", op): _qlinear if op.startswith("QLinear") else _integer_product for op in PRODUCTS}
+QLINEAR_THIRD_PARTY_RULES = {("", op): _qlinear if op.startswith("QLinear") else _integer_product for op in PRODUCTS}
 
-FOREIGN_RULES = LINEAR_FOREIGN_RULES | QLINEAR_FOREIGN_RULES
+THIRD_PARTY_RULES = LINEAR_THIRD_PARTY_RULES | QLINEAR_THIRD_PARTY_RULES

@@ -131,7 +131,7 @@ STANDARD = ("QuantizeLinear", "DequantizeLinear")
 Constant = np.ndarray | Grid
 
 
-def is_foreign_constant(node: FileNode, inputs: Sequence[Constant | None]) -> bool:
+def is_third_party_constant(node: FileNode, inputs: Sequence[Constant | None]) -> bool:
     """Whether `node` quantizes or dequantizes a plain constant, with constant parameters."""
     known = node.op in STANDARD if node.domain == "" else node.op == "BipolarQuant"
     return known and bool(inputs) and isinstance(inputs[0], np.ndarray)

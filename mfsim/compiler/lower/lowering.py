@@ -21,7 +21,7 @@ import numpy as np
 from mfsim.compiler.frontend.folding import fold
 from mfsim.compiler.frontend.graph import FileGraph, FileNode
 from mfsim.compiler.frontend.quantizer import Quantizer, quantizer_of
-from mfsim.compiler.frontend.third_party import is_foreign_constant, linear_quantizer_of, of_constant
+from mfsim.compiler.frontend.third_party import is_third_party_constant, linear_quantizer_of, of_constant
 from mfsim.compiler.lower.grid import Grid, exact_grid
 from mfsim.errors import FormatError, LostScaleError, MfsimError, ModelError
 from mfsim.ir.builder import ProgramBuilder
@@ -286,7 +286,7 @@ class Lowering:
                 values = inputs[0].values() if isinstance(inputs[0], Grid) else inputs[0]
                 values = values if self.strict else values.astype(np.float32)
                 results = [replace(self.quantizer(node).of_constant(values), constant=node.constant)]
-            elif not self.strict and is_foreign_constant(node, inputs):
+            elif not self.strict and is_third_party_constant(node, inputs):
                 results = [of_constant(node, inputs)]
             else:
                 results = fold(node, inputs, self.graph.opset)

@@ -32,7 +32,7 @@ def _collect(table: str) -> dict[tuple[str, str], Rule]:
 RULES: dict[tuple[str, str], Rule] = _collect("RULES")
 """Every rule of the dialect by (domain, op); the domain of standard ops is ""."""
 
-FOREIGN_RULES: dict[tuple[str, str], Rule] = _collect("FOREIGN_RULES")
+THIRD_PARTY_RULES: dict[tuple[str, str], Rule] = _collect("THIRD_PARTY_RULES")
 """Every rule for third-party files only."""
 
 
@@ -82,7 +82,7 @@ def _lower(node: FileNode, lowering: Lowering) -> None:
     def rule_of(node: FileNode) -> Rule:
         rule = RULES.get((node.domain, node.op))
         if rule is None and not lowering.strict:
-            rule = FOREIGN_RULES.get((node.domain, node.op))
+            rule = THIRD_PARTY_RULES.get((node.domain, node.op))
         if rule is None:
             raise unsupported(node, lowering.strict)
         return rule
@@ -145,7 +145,7 @@ CUT = "end the network in front of it; the largest of its inputs is the same"
 
 NO_INTEGERS = "it has no exact integer form; end the network in front of it, or write it as an org.mfsim::Table"
 
-FOREIGN_HINTS = {
+THIRD_PARTY_HINTS = {
     "DynamicQuantizeLinear": "scales that follow from data are not supported; quantize with fixed scales",
     "Softmax": CUT,
     "LogSoftmax": CUT,
@@ -165,7 +165,7 @@ def unsupported(node: FileNode, strict: bool) -> UnsupportedOpError:
 
     `strict` is whether the file has to be in the dialect.
     """
-    hints, rules = (HINTS, RULES) if strict else (FOREIGN_HINTS, RULES | FOREIGN_RULES)
+    hints, rules = (HINTS, RULES) if strict else (THIRD_PARTY_HINTS, RULES | THIRD_PARTY_RULES)
     known = [op for domain, op in rules if domain == node.domain]
     domain = node.domain or "ai.onnx"
     hint = did_you_mean(node.op, known) if node.op not in hints else ""

@@ -56,7 +56,7 @@ def _dropout(lowering: Lowering, node: FileNode) -> None:
     _identity(lowering, node)
 
 
-ELEMENTWISE_FOREIGN_RULES = {("", "Dropout"): _dropout}
+ELEMENTWISE_THIRD_PARTY_RULES = {("", "Dropout"): _dropout}
 
 ELEMENTWISE_RULES = {("", op): _unary for op in UNARY} | {
     ("", "Identity"): _identity,
@@ -132,7 +132,7 @@ def _add(lowering: Lowering, node: FileNode) -> None:
     k = 0 if lowering.is_activation(node, 0) else 1
     x = lowering.tensor(node, k)
     if not lowering.strict:
-        _foreign(lowering, node, k, x)
+        _third_party(lowering, node, k, x)
         return
     constant = constant_beside(lowering, node, 1 - k, x)
     if op == "sub" and k == 1:
@@ -141,7 +141,7 @@ def _add(lowering: Lowering, node: FileNode) -> None:
         lowering.emit(node, op, [x.name, constant])
 
 
-def _foreign(lowering: Lowering, node: FileNode, k: int, x: Tensor) -> None:
+def _third_party(lowering: Lowering, node: FileNode, k: int, x: Tensor) -> None:
     """Add or subtract any constant."""
     values = without_batch(lowering.array(node, 1 - k, "the constant"), x.shape, f"the constant `{node.inputs[1 - k]}`")
     if node.op == "Sub" and k == 1:
@@ -201,4 +201,4 @@ SOFT_THRESHOLD_RULES = {("org.mfsim", "SoftThreshold"): _soft_threshold}
 
 RULES = ELEMENTWISE_RULES | CLIP_RULES | ADD_RULES | MUL_RULES | SOFT_THRESHOLD_RULES
 
-FOREIGN_RULES = ELEMENTWISE_FOREIGN_RULES
+THIRD_PARTY_RULES = ELEMENTWISE_THIRD_PARTY_RULES

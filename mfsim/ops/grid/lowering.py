@@ -75,7 +75,7 @@ def _scale(lowering: Lowering, node: FileNode) -> Scale:
 
 QUANT_RULES = {(DOMAIN, op): quant for op in QUANT_OPS}
 
-QUANT_FOREIGN_RULES = {(DOMAIN, "BipolarQuant"): _bipolar, (DOMAIN, "Trunc"): _trunc}
+QUANT_THIRD_PARTY_RULES = {(DOMAIN, "BipolarQuant"): _bipolar, (DOMAIN, "Trunc"): _trunc}
 
 # Accumulator: a word for a sum, on the grid that the sum has.
 
@@ -140,8 +140,8 @@ def _batch_norm(lowering: Lowering, node: FileNode) -> None:
     with_offset(lowering, node, x, offset.reshape(-1, *[1] * (len(x.shape) - 2)), "the offset")
 
 
-BATCH_NORM_FOREIGN_RULES = {("", "BatchNormalization"): _batch_norm}
+BATCH_NORM_THIRD_PARTY_RULES = {("", "BatchNormalization"): _batch_norm}
 
 RULES = QUANT_RULES | ACCUMULATOR_RULES | SHIFT_RULES | CSD_GAIN_RULES
 
-FOREIGN_RULES = QUANT_FOREIGN_RULES | BATCH_NORM_FOREIGN_RULES
+THIRD_PARTY_RULES = QUANT_THIRD_PARTY_RULES | BATCH_NORM_THIRD_PARTY_RULES

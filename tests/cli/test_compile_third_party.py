@@ -7,12 +7,12 @@ import onnx
 import pytest
 
 from tests.cli.conftest import mfsim
-from tests.compiler.foreign import Foreign, reals
+from tests.compiler.third_party import ThirdParty, reals
 
 
 @pytest.fixture
 def file(tmp_path):
-    network = Foreign(x=(6,))
+    network = ThirdParty(x=(6,))
     w = network.weights(np.random.default_rng(1).normal(0, 0.4, (6, 4)), 0.11)
     y = network.quant(network.node("MatMul", network.quant("x", 0.031), w), 0.05, name="out")
     path = tmp_path / "network.onnx"

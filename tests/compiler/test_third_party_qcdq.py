@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from mfsim.compiler import approximations
-from tests.compiler.foreign import Foreign, assert_exact, measured, reals
+from tests.compiler.third_party import ThirdParty, assert_exact, measured, reals
 
 RNG = np.random.default_rng(5)
 
 
 def perceptron(x_scale, w_scale, y_scale, zero_point=0, kind=np.int8, clip=None, channels=False):
     """Two layers, as Brevitas writes them: activations quantized, weights stored, biases on the accumulator's grid."""
-    file = Foreign(x=(12,))
+    file = ThirdParty(x=(12,))
     x = file.qdq("x", x_scale, zero_point, kind, clip)
     for name, (inputs, outputs) in {"fc1": (12, 16), "fc2": (16, 5)}.items():
         codes = RNG.integers(-127, 128, (outputs, inputs))

@@ -8,7 +8,7 @@ from onnx import TensorProto
 
 from mfsim.compiler import approximations, compile_model
 from mfsim.errors import FormatError, MfsimError, ModelError, ShapeError, UnsupportedOpError
-from tests.compiler.foreign import QONNX, Foreign, assert_exact, measured, reals
+from tests.compiler.third_party import QONNX, ThirdParty, assert_exact, measured, reals
 
 RNG = np.random.default_rng(3)
 
@@ -19,7 +19,7 @@ def ops(program):
 
 def one(op, *constants, shape=(3, 4), scale=0.0625, behind=None, **attributes):
     """A file with one op behind the input's quantizer, and a quantizer behind it where `behind` is its scale."""
-    file = Foreign(x=shape)
+    file = ThirdParty(x=shape)
     inputs = [file.constant(c, dtype=np.asarray(c).dtype) for c in constants]
     y = file.node(op, file.quant("x", scale), *inputs, name="n", **attributes)
     return file.model(y if behind is None else file.quant(y, behind))
@@ -69,7 +69,7 @@ def test_exact(name):
 @pytest.mark.parametrize("where", ["input", "inside"])
 def test_zero_point_with_every_rounding(zero_point, rounding, where):
     """Ties to even with an odd zero point, and rounding by magnitude, went another way than in QONNX."""
-    file = Foreign(x=(40,))
+    file = ThirdParty(x=(40,))
     x = "x" if where == "input" else file.quant("x", 2.0**-6, 12)
     y = file.quant(x, 0.25, 6, rounding_mode=rounding, zero_point=zero_point)
     values = reals((40,), 64, step=0.25)
@@ -78,7 +78,7 @@ def test_zero_point_with_every_rounding(zero_point, rounding, where):
 
 
 def test_zero_point_of_an_unsigned_word_costs_nothing_inside():
-    file = Foreign(x=(40,))
+    file = ThirdParty(x=(40,))
     x = file.quant("x", 2.0**-6, 12)
     program = assert_exact(file.model(file.qdq(x, 0.25, 128, np.uint8)), reals((40,), step=0.25))
     assert ops(program) == ["requantize"]
@@ -86,7 +86,7 @@ def test_zero_point_of_an_unsigned_word_costs_nothing_inside():
 
 
 def test_zero_point_of_weights():
-    file = Foreign(x=(6,))
+    file = ThirdParty(x=(6,))
     x = file.qdq("x", 0.0625)
     w = file.stored(RNG.integers(0, 256, (6, 4)), 0.125, 131, np.uint8)
     program = assert_exact(file.model(file.node("MatMul", x, w)), reals((6,)))
@@ -95,7 +95,7 @@ def test_zero_point_of_weights():
 
 @pytest.mark.parametrize("op", ["Add", "Sub", "Concat"])
 def test_operands_with_unequal_scales(op):
-    file = Foreign(x=(3, 4), y=(3, 4))
+    file = ThirdParty(x=(3, 4), y=(3, 4))
     a, b = file.quant("x", 0.031), file.quant("y", 0.1177)
     options = {"axis": 1} if op == "Concat" else {}
     model = file.model(file.quant(file.node(op, a, b, name="join", **options), 0.123))
@@ -107,7 +107,7 @@ def test_operands_with_unequal_scales(op):
 
 
 def test_operands_powers_of_two_apart_are_only_shifted():
-    file = Foreign(x=(3, 4), y=(3, 4))
+    file = ThirdParty(x=(3, 4), y=(3, 4))
     y = file.node("Add", file.quant("x", 0.031), file.quant("y", np.float32(0.031) * 4))
     program = compile_model(file.model(y))
     assert ops(program) == ["add"]
@@ -115,7 +115,7 @@ def test_operands_powers_of_two_apart_are_only_shifted():
 
 
 def test_bound_of_relu6_behind_scales_of_each_channel():
-    file = Foreign(x=(3, 5, 5))
+    file = ThirdParty(x=(3, 5, 5))
     w = file.weights(RNG.normal(0, 0.5, (4, 3, 1, 1)), RNG.uniform(0.05, 0.1, (4, 1, 1, 1)), 8)
     y = file.node("Conv", file.quant("x", 0.031), w)
     y = file.node("Clip", y, file.constant(0.0), file.constant(6.0), name="relu6")
@@ -126,7 +126,7 @@ def test_bound_of_relu6_behind_scales_of_each_channel():
 
 
 def test_batch_norm_that_no_product_stands_in_front_of():
-    file = Foreign(x=(3, 5))
+    file = ThirdParty(x=(3, 5))
     parameters = [[1.5, -0.5, 0.7], [0.1, 0.2, -0.3], [0.5, 0, -0.5], [1, 2, 0.5]]
     y = file.node("BatchNormalization", file.quant("x", 0.0625), *[file.constant(p) for p in parameters])
     program, (error,) = measured(file.model(file.quant(y, 0.03)), reals((3, 5)))
@@ -136,7 +136,7 @@ def test_batch_norm_that_no_product_stands_in_front_of():
 
 
 def test_signs_of_a_batch_norm_go_into_the_weights_in_front():
-    file = Foreign(x=(6,))
+    file = ThirdParty(x=(6,))
     y = file.node("MatMul", file.quant("x", 0.0625), file.weights(RNG.normal(0, 0.4, (6, 4))))
     y = file.node("Add", y, file.constant([0.5, 0.25, -1, 2]))
     parameters = [[1, -2, 0, -1], [0, 0, 3, 0], [0, 0, 0, 0], [1, 1, 1, 1]]
@@ -151,7 +151,7 @@ ROUNDINGS = ["FLOOR", "CEIL", "ROUND", "DOWN"]
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_truncation_of_version_1(rounding):
     """The bits fall away, and the scale stays: a division."""
-    file = Foreign(x=(5,))
+    file = ThirdParty(x=(5,))
     parameters = [file.constant(v) for v in (0.25, 0.0, 8, 5)]
     y = file.node("Trunc", file.quant("x", 0.25), *parameters, domain=QONNX, rounding_mode=rounding)
     program = assert_exact(file.model(y), reals((5,), step=0.25, spread=20))
@@ -162,7 +162,7 @@ def test_truncation_of_version_1(rounding):
 @pytest.mark.parametrize("narrow", [0, 1])
 def test_truncation_of_version_2(rounding, narrow):
     """The scale of the result is an input, and so is its word."""
-    file = Foreign(x=(5,))
+    file = ThirdParty(x=(5,))
     parameters = [file.constant(v) for v in (0.25, 0.0, 8, 2.0, 4)]
     options = {"rounding_mode": rounding, "signed": 1, "narrow": narrow}
     y = file.node("Trunc", file.quant("x", 0.25), *parameters, domain=QONNX, **options)
@@ -172,7 +172,7 @@ def test_truncation_of_version_2(rounding, narrow):
 
 
 def test_truncation_in_two_ways_cannot_be_measured():
-    file = Foreign(x=(5,))
+    file = ThirdParty(x=(5,))
     x = file.quant("x", 0.25)
     for rounding in ("FLOOR", "CEIL"):
         parameters = [file.constant(v) for v in (0.25, 0.0, 8, 7)]
@@ -182,7 +182,7 @@ def test_truncation_in_two_ways_cannot_be_measured():
 
 
 def test_bipolar_input_and_weights():
-    file = Foreign(x=(6,))
+    file = ThirdParty(x=(6,))
     x = file.node("BipolarQuant", "x", file.constant(1.0), domain=QONNX)
     w = file.node("BipolarQuant", file.constant(RNG.normal(0, 1, (6, 3))), file.constant(0.5), domain=QONNX)
     program = assert_exact(file.model(file.node("MatMul", x, w)), reals((6,)))
@@ -191,7 +191,7 @@ def test_bipolar_input_and_weights():
 
 @pytest.mark.parametrize("domain", ["onnx.brevitas", "finn.custom_op.general"])
 def test_older_names_of_the_domain(domain):
-    file = Foreign(x=(6,))
+    file = ThirdParty(x=(6,))
     model = file.model(file.quant("x", 0.5), opset=11)
     for thing in (*model.opset_import, *model.graph.node):
         thing.domain = domain if thing.domain == QONNX else thing.domain
@@ -199,7 +199,7 @@ def test_older_names_of_the_domain(domain):
 
 
 def test_multiplier_of_few_bits_is_worse():
-    file = Foreign(x=(64,))
+    file = ThirdParty(x=(64,))
     model = file.model(file.quant(file.quant("x", 0.0031, 12), 0.0127, 10))
     values = reals((64,), 256, step=0.0031)
     rates = [measured(model, values, multiplier_bits=bits)[1][0].rate for bits in (6, 12, 31)]
@@ -229,7 +229,7 @@ def test_op_without_a_rule(op):
 
 
 def test_fused_ops_of_onnx_runtime():
-    file = Foreign(x=(4,))
+    file = ThirdParty(x=(4,))
     model = file.model(file.node("QGemm", file.quant("x"), domain="com.microsoft", name="n"))
     assert refused(UnsupportedOpError, model) == (
         "node `n` (QGemm) is of the domain `com.microsoft`, whose ops belong to ONNX Runtime alone; quantize in its QDQ format"
@@ -268,7 +268,7 @@ REFUSED = {
         "node `n` (MatMul): the weights must come from a Quant, not from the constant `c0`",
     ),
     "zero-point-between-integers": (
-        (lambda file: file.model(file.quant("x", zero_point=0.5, name="n")))(Foreign(x=(4,))),
+        (lambda file: file.model(file.quant("x", zero_point=0.5, name="n")))(ThirdParty(x=(4,))),
         FormatError,
         "node `n` (qonnx.custom_op.general::Quant): the zero point must be an integer, not 0.5",
     ),
@@ -293,7 +293,7 @@ def test_without_multipliers_a_file_of_others_is_refused_like_one_of_the_dialect
 
 
 def test_file_of_a_fixed_batch():
-    file = Foreign(x=(4,))
+    file = ThirdParty(x=(4,))
     model = file.model(file.node("Relu", file.quant("x")), batch=2)
     assert_exact(model, reals((4,), 8))
     with pytest.raises(ShapeError, match="works on batches of 2 samples, and 7 are no multiple of that"):
@@ -302,7 +302,7 @@ def test_file_of_a_fixed_batch():
 
 def test_shape_of_quantized_weights_and_clip_of_stored_ones():
     """Brevitas writes both: a shape to spread scales of channels by, and the ends of a word behind 8-bit storage."""
-    file = Foreign(x=(6,))
+    file = ThirdParty(x=(6,))
     stored = file.constant(RNG.integers(-8, 8, (6, 4)), dtype=np.int8)
     clipped = file.node("Clip", stored, file.constant(-7, dtype=np.int8), file.constant(7, dtype=np.int8))
     w = file.node("DequantizeLinear", clipped, file.constant(0.5), file.constant(0, dtype=np.int8))

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
-from tests.compiler.foreign import Foreign, measured, reals
+from tests.compiler.third_party import ThirdParty, measured, reals
 
 
 class Images(CalibrationDataReader):
@@ -24,7 +24,7 @@ class Images(CalibrationDataReader):
 def network():
     """A residual network in float32."""
     rng = np.random.default_rng(2)
-    file = Foreign(x=(3, 8, 8))
+    file = ThirdParty(x=(3, 8, 8))
 
     def conv(x, inputs, outputs, **options):
         w, b = rng.normal(0, 0.3, (outputs, inputs, 3, 3)), rng.normal(0, 0.2, outputs)

@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto
 
 from mfsim.compiler import approximations
-from tests.compiler.foreign import Foreign, assert_exact, measured, reals
+from tests.compiler.third_party import ThirdParty, assert_exact, measured, reals
 
 RNG = np.random.default_rng(7)
 BYTES = {"x": TensorProto.UINT8}
@@ -15,7 +15,7 @@ BYTES = {"x": TensorProto.UINT8}
 
 def convolutions(x_scale, w_scale, y_scale, zero_point=0, w_zero=0):
     """An image network as static quantization writes it with operators: quantize, two QLinearConv, a pool, a QLinearMatMul."""
-    file = Foreign(x=(3, 6, 6))
+    file = ThirdParty(x=(3, 6, 6))
     x, (s, z) = file.codes("x", x_scale, zero_point, np.uint8)
     for number, (inputs, outputs) in enumerate(((3, 4), (4, 6))):
         w = file.constant(RNG.integers(-127, 128, (outputs, inputs, 3, 3)), dtype=np.int8)
@@ -53,7 +53,7 @@ def test_free_scales(w_scale):
 
 
 def test_codes_in_and_out():
-    file = Foreign(x=(2, 5, 5))
+    file = ThirdParty(x=(2, 5, 5))
     w = file.constant(RNG.integers(-8, 8, (3, 2, 3, 3)), dtype=np.int8)
     x_scale, x_zero = file.constant(0.5), file.constant(7, dtype=np.uint8)
     w_scale, w_zero = file.constant(0.25), file.constant(0, dtype=np.int8)
@@ -70,7 +70,7 @@ def test_codes_in_and_out():
 def test_integer_products(op, zeros):
     """Accumulators of integers, cast to real numbers and scaled by hand."""
     conv = op == "ConvInteger"
-    file = Foreign(x=(2, 5, 5) if conv else (6,))
+    file = ThirdParty(x=(2, 5, 5) if conv else (6,))
     w = file.constant(RNG.integers(0, 256, (3, 2, 3, 3) if conv else (6, 4)), dtype=np.uint8)
     zero = [file.constant(zeros[0], dtype=np.uint8), file.constant(zeros[1], dtype=np.uint8)]
     acc = file.node(op, "x", w, *zero, **({"pads": [1, 1, 1, 1]} if conv else {}))
@@ -81,7 +81,7 @@ def test_integer_products(op, zeros):
 
 
 def test_codes_between_quantizers_are_moved():
-    file = Foreign(x=(2, 4, 4))
+    file = ThirdParty(x=(2, 4, 4))
     x, parameters = file.codes("x", 0.25, 100, np.uint8)
     x = file.node("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
     a = file.node("Transpose", x, perm=[0, 2, 3, 1])
@@ -94,7 +94,7 @@ def test_codes_between_quantizers_are_moved():
 
 
 def test_dequantized_with_another_zero_point_and_scale():
-    file = Foreign(x=(4,))
+    file = ThirdParty(x=(4,))
     codes, _ = file.codes("x", 0.25, 100, np.uint8)
     y = file.node("DequantizeLinear", codes, file.constant(0.3), file.constant(90, dtype=np.uint8))
     program = assert_exact(file.model(y), reals((4,)))
@@ -102,7 +102,7 @@ def test_dequantized_with_another_zero_point_and_scale():
 
 
 def test_padding_of_stored_codes():
-    file = Foreign(x=(1, 3, 3))
+    file = ThirdParty(x=(1, 3, 3))
     codes, parameters = file.codes("x", 0.25, 100, np.uint8)
     pads = file.constant([0, 0, 1, 1, 0, 0, 1, 1], dtype=np.int64)
     padded = file.node("Pad", codes, pads, parameters[1])

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from mfsim.compiler import approximations
-from tests.compiler.foreign import Foreign, assert_exact, measured, reals
+from tests.compiler.third_party import ThirdParty, assert_exact, measured, reals
 
 LAST = "qonnx.custom_op.channels_last"
 
 
-class Network(Foreign):
+class Network(ThirdParty):
     """Layers with seeded weights."""
 
     def __init__(self, **inputs):

@@ -16,7 +16,7 @@ from tests.compiler.files import QONNX, File
 OPSET = 20
 
 
-class Foreign(File):
+class ThirdParty(File):
     """A file without the domain of mfsim; `kind` is the type of its inputs."""
 
     kind = TensorProto.FLOAT

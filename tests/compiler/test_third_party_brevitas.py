@@ -10,7 +10,7 @@ from torch import nn
 
 from mfsim.compiler import approximations
 from mfsim.export.trace import trace
-from tests.compiler.foreign import measured
+from tests.compiler.third_party import measured
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of Brevitas, about its own deprecated parts
