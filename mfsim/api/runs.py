@@ -18,8 +18,8 @@ from mfsim.report import NetworkResult, write_report
 from mfsim.run_folder import RunFolder
 from mfsim.sweep import Axis, parse_axes
 from mfsim.sweep import sweep as sweep_points
-from mfsim.workflow.settings import chosen
-from mfsim.workflow.settings import load_data as load_run_data
+from mfsim.workflow.images import chosen
+from mfsim.workflow.images import load_data as load_run_data
 from mfsim.workflow.summary import summary
 
 if TYPE_CHECKING:

@@ -108,7 +108,7 @@ def _verify(
     """Simulate a run folder's program, and compare it with everything else in the folder."""
     from mfsim.errors import ParityError
     from mfsim.run_folder import RunFolder
-    from mfsim.workflow.settings import load_data
+    from mfsim.workflow.images import load_data
     from mfsim.workflow.steps import load_quantized
     from mfsim.workflow.verify import simulate_step
 

@@ -54,7 +54,7 @@ def command(
         from mfsim.run_folder import RunFolder
         from mfsim.sweep import parse_axes, sweep
         from mfsim.sweep.output import FOLDER
-        from mfsim.workflow.settings import chosen, load_data
+        from mfsim.workflow.images import chosen, load_data
 
         folder = RunFolder.open(run)
         axes = parse_axes(axis or (), layers)

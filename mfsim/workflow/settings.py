@@ -1,18 +1,13 @@
-"""How a network is trained and quantized, and on which images: what the command line, the demo and the steps share."""
+"""How a network is trained and quantized: the numbers that the command line, the demo and scripts share.
+
+A file of its own, without torch, so that the command line can show the defaults at once.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mfsim import data as datasets
-from mfsim.data import Dataset, Split
-from mfsim.errors import DataError
 from mfsim.keywords import check_constructor
-from mfsim.run_folder import RunFolder
-
-# How a network is trained and quantized: the numbers that the command line, the demo and scripts share.
-#
-# A file of its own, without torch, so that the command line can show the defaults at once.
 
 
 @check_constructor
@@ -44,25 +39,3 @@ class Settings:
 
 DEFAULTS = Settings()
 """The default settings."""
-
-
-# The images that the steps of a run folder take. Needs no torch.
-
-
-def load_data(run: RunFolder, data: str | None = None) -> Dataset:
-    """Return the data set `data`, by default the one that the network was trained on; it must suit the network."""
-    about = run.read()
-    dataset = datasets.load(data or about["data"])
-    if list(dataset.input_shape) != about["input_shape"]:
-        raise DataError(
-            f"the images of `{dataset.name}` must have the shape {tuple(about['input_shape'])}, not {dataset.input_shape}"
-        )
-    return dataset
-
-
-def chosen(dataset: Dataset, split: str) -> Split:
-    """Return the split called train, validation or test."""
-    if split not in ("train", "validation", "test"):
-        raise DataError(f"`split` must be train, validation or test, not {split!r}")
-    found: Split = getattr(dataset, split)
-    return found

@@ -41,7 +41,8 @@ from mfsim.report import NetworkResult
 from mfsim.run_folder import RunFolder
 from mfsim.serialize.write import write_integer
 from mfsim.train import Epoch, accuracy, fit, logits
-from mfsim.workflow.settings import Settings, chosen, load_data
+from mfsim.workflow.images import chosen, load_data
+from mfsim.workflow.settings import Settings
 from mfsim.workflow.summary import summary, tool_versions
 from mfsim.workflow.verify import simulate_step
 

@@ -32,6 +32,6 @@ def run(exported, tmp_path):
 @pytest.fixture(scope="session")
 def images(exported):
     """Return the first images of the test set."""
-    from mfsim.workflow.settings import load_data
+    from mfsim.workflow.images import load_data
 
     return load_data(exported).test.first(60)
