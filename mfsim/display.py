@@ -22,6 +22,20 @@ _CELL = f"padding:.2em .7em;white-space:nowrap;vertical-align:top;{_LINE}"
 def cut(text: str, most: int = WIDEST) -> str:
     """Return `text` on one line of at most `most` characters (at least 1), the last one `…` if something is left out.
 
+    Parameters
+    ----------
+    text : str
+        Text; runs of white space become one space.
+    most : int
+        Most characters, at least 1.
+
+    Returns
+    -------
+    str
+        One line.
+
+    Examples
+    --------
     >>> cut("conv1.weight", 8)
     'conv1.w…'
     """
@@ -32,6 +46,18 @@ def cut(text: str, most: int = WIDEST) -> str:
 def figure(cell: object) -> str:
     """Return the text of a cell for a person: thousands apart, six digits of a float, `-` for None.
 
+    Parameters
+    ----------
+    cell : object
+        Value of a cell; a tuple or list is shown entry by entry.
+
+    Returns
+    -------
+    str
+        Its text.
+
+    Examples
+    --------
     >>> figure(1234567), figure(0.1 + 0.2), figure(None), figure((8, 17)), figure(True)
     ('1,234,567', '0.3', '-', '8 17', 'yes')
     """
@@ -51,6 +77,20 @@ def figure(cell: object) -> str:
 def counted(number: int, noun: str) -> str:
     """Return the number with its noun, which takes an `s` unless there is one.
 
+    Parameters
+    ----------
+    number : int
+        Number of things.
+    noun : str
+        Noun in the singular.
+
+    Returns
+    -------
+    str
+        Number and noun.
+
+    Examples
+    --------
     >>> counted(1, "node"), counted(1200, "row")
     ('1 node', '1,200 rows')
     """

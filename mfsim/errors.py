@@ -92,6 +92,19 @@ class MissingLibraryError(MfsimError, ImportError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return `"; did you mean `x`?"` for the known name closest to `name`, or an empty string."""
+    """Return `"; did you mean `x`?"` for the known name closest to `name`, or an empty string.
+
+    Parameters
+    ----------
+    name : str
+        Name that is not known.
+    known : iterable of str
+        Known names.
+
+    Returns
+    -------
+    str
+        The hint, to be put at the end of a message.
+    """
     close = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean `{close[0]}`?" if close else ""

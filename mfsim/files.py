@@ -16,6 +16,22 @@ def write_whole(
 
     With `durable` the file survives a loss of power from the moment that this returns.
 
+    Parameters
+    ----------
+    path : str or path
+        File to write.
+    data : bytes
+        Content.
+    error : type of MfsimError
+        Type of the error.
+    durable : bool
+        Whether to flush the file and its folder to the disk.
+
+    Returns
+    -------
+    path
+        The file.
+
     Raises
     ------
     error

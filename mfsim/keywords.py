@@ -39,7 +39,18 @@ def check_keywords(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_constructor(kind: C) -> C:
-    """Give the constructor of the class `kind` a `KeywordError` for keywords that it does not have; return the class."""
+    """Give the constructor of the class `kind` a `KeywordError` for keywords that it does not have; return the class.
+
+    Parameters
+    ----------
+    kind : type
+        Class; its `__init__` is replaced.
+
+    Returns
+    -------
+    type
+        The same class.
+    """
     kind.__init__ = _checked(kind.__init__, kind.__name__)
     return kind
 

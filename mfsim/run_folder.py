@@ -64,7 +64,23 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> RunFolder:
-        """Return the folder, made where it is missing; a `MfsimError` if it cannot be written to."""
+        """Run folder at `path`, made where it is missing.
+
+        Parameters
+        ----------
+        path : str or path
+            Folder.
+
+        Returns
+        -------
+        RunFolder
+            The folder.
+
+        Raises
+        ------
+        MfsimError
+            If it cannot be made or written to.
+        """
         run = cls(path)
         make_folder(run.path)
         return run
@@ -72,7 +88,23 @@ class RunFolder:
     @classmethod
     @contextlib.contextmanager
     def new(cls, path: str | os.PathLike[str]) -> Iterator[RunFolder]:
-        """Yield `create(path)`; if the body fails, the folders that were made for it and are still empty go again."""
+        """Yield `create(path)`; if the body fails, the folders that were made for it and are still empty go again.
+
+        Parameters
+        ----------
+        path : str or path
+            Folder.
+
+        Yields
+        ------
+        RunFolder
+            The folder.
+
+        Raises
+        ------
+        MfsimError
+            If it cannot be made or written to.
+        """
         folder = pathlib.Path(path)
         made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
         try:
@@ -85,7 +117,23 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> RunFolder:
-        """Return an existing run folder; a `ModelError` if `path` is none, or its run.json is damaged."""
+        """Existing run folder at `path`.
+
+        Parameters
+        ----------
+        path : str or path
+            Folder.
+
+        Returns
+        -------
+        RunFolder
+            The folder.
+
+        Raises
+        ------
+        ModelError
+            If `path` is no run folder, or its run.json is damaged.
+        """
         run = cls(path)
         if not run.path.is_dir():
             raise ModelError(f"there is no folder `{run.path}`")
@@ -100,32 +148,115 @@ class RunFolder:
         return run
 
     def file(self, name: str) -> pathlib.Path:
-        """Return the path of the file called `name`, one of `STEPS`."""
+        """Return the path of the file called `name`, one of `STEPS`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the file.
+
+        Returns
+        -------
+        path
+            Its path, also where it is not there.
+
+        Raises
+        ------
+        KeyError
+            If `name` is none of `STEPS`.
+        """
         if name not in STEPS:
             raise KeyError(name)
         return self.path / name
 
     def has(self, name: str) -> bool:
-        """Whether the step that writes `name` has run."""
+        """Whether the step that writes `name` has run.
+
+        Parameters
+        ----------
+        name : str
+            Name of the file, one of `STEPS`.
+
+        Returns
+        -------
+        bool
+            True if it is there.
+        """
         return self.file(name).exists()
 
     def need(self, name: str) -> pathlib.Path:
-        """Return the path of `name`; a `ModelError` says which command writes it if it is not there."""
+        """Path of a file that must be there.
+
+        Parameters
+        ----------
+        name : str
+            Name of the file, one of `STEPS`.
+
+        Returns
+        -------
+        path
+            Its path.
+
+        Raises
+        ------
+        ModelError
+            If it is not there; the message says which command writes it.
+        """
         path = self.file(name)
         if not path.exists():
             raise ModelError(f"`{self.path}` has no {name}; run `mfsim {STEPS[name]} {self.path}` first")
         return path
 
     def read(self, name: str = "run.json") -> dict[str, Any]:
-        """Return the content of a JSON file of the folder."""
+        """Return the content of a JSON file of the folder.
+
+        Parameters
+        ----------
+        name : str
+            Name of a JSON file, one of `STEPS`.
+
+        Returns
+        -------
+        dict
+            Its content.
+
+        Raises
+        ------
+        ModelError
+            If it is not there, or holds no JSON object.
+        """
         return read_json(self.need(name))
 
     def write(self, name: str, content: Mapping[str, object]) -> pathlib.Path:
-        """Write a JSON file of the folder and return its path."""
+        """Write a JSON file of the folder and return its path.
+
+        Parameters
+        ----------
+        name : str
+            Name of a JSON file, one of `STEPS`.
+        content : mapping of str to object
+            JSON content without NaN.
+
+        Returns
+        -------
+        path
+            Its path.
+
+        Raises
+        ------
+        MfsimError
+            If it cannot be written.
+        """
         return write_json(self.file(name), content)
 
     def forget_from(self, step: str) -> None:
-        """Remove what `step` and all later ones wrote, but for run.json: it was made from files that change now."""
+        """Remove what `step` and all later ones wrote, but for run.json: it was made from files that change now.
+
+        Parameters
+        ----------
+        step : str
+            Command of the first step, such as "export".
+        """
         steps = list(dict.fromkeys(STEPS.values()))
         late = steps[steps.index(step) :]
         for name, writer in STEPS.items():
@@ -147,7 +278,23 @@ class RunFolder:
 
 
 def make_folder(path: str | os.PathLike[str]) -> pathlib.Path:
-    """Return the folder `path`, made where it is missing; a `MfsimError` if it cannot be written to."""
+    """Folder at `path`, made where it is missing and checked for writing.
+
+    Parameters
+    ----------
+    path : str or path
+        Folder.
+
+    Returns
+    -------
+    path
+        The folder.
+
+    Raises
+    ------
+    MfsimError
+        If it is a file, or cannot be made or written to.
+    """
     path = pathlib.Path(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -164,7 +311,23 @@ def make_folder(path: str | os.PathLike[str]) -> pathlib.Path:
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the object in a JSON file; a `ModelError` if it cannot be read or is none."""
+    """JSON object in a file.
+
+    Parameters
+    ----------
+    path : str or path
+        File in UTF-8.
+
+    Returns
+    -------
+    dict
+        Its content.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be read, is no JSON, or holds no object.
+    """
     try:
         content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -177,7 +340,27 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def write_json(path: str | os.PathLike[str], content: Mapping[str, object]) -> pathlib.Path:
-    """Write `content` as JSON whole or not at all, and return the path; NaN is an error."""
+    """Write `content` as JSON whole or not at all, and return the path.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write.
+    content : mapping of str to object
+        JSON content.
+
+    Returns
+    -------
+    path
+        The file.
+
+    Raises
+    ------
+    MfsimError
+        If it cannot be written.
+    ValueError
+        If a number is NaN or infinite.
+    """
     return write_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
@@ -186,6 +369,23 @@ def load_program(target: str | os.PathLike[str]) -> Program:
     """Return the integer program of a run folder, of a quantized model.onnx, or of an integer.onnx.
 
     A run folder's program is its integer.onnx; before `mfsim compile`, its model.onnx is compiled here.
+
+    Parameters
+    ----------
+    target : str or path
+        Run folder or ONNX file.
+
+    Returns
+    -------
+    Program
+        Integer program.
+
+    Raises
+    ------
+    ModelError
+        If the folder or file is none of these, or has no program.
+    MfsimError
+        If a model.onnx cannot be compiled.
     """
     from mfsim.serialize.read import load  # a folder's list of files needs no ONNX
 

@@ -61,7 +61,22 @@ def _tensors(split: Split) -> tuple[torch.Tensor, torch.Tensor]:
 @check_keywords
 @torch.no_grad()
 def logits(model: torch.nn.Module, images: torch.Tensor | np.ndarray, batch_size: int = 256) -> torch.Tensor:
-    """Return the outputs [N, classes] of `model` in eval mode for images [N, C, H, W]; its mode is restored."""
+    """Return the outputs [N, classes] of `model` in eval mode for images [N, C, H, W]; its mode is restored.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Classifier.
+    images : tensor or array, shape (N, C, H, W)
+        Images, N at least 1.
+    batch_size : int
+        Images of one call, at least 1.
+
+    Returns
+    -------
+    tensor, shape (N, classes)
+        Outputs.
+    """
     images = torch.as_tensor(images)
     training = model.training
     model.eval()
@@ -86,7 +101,20 @@ def _evaluate(model: torch.nn.Module, split: Split, label_smoothing: float = 0.0
 
 @check_keywords
 def accuracy(model: torch.nn.Module, split: Split) -> float:
-    """Return the fraction of images that `model`, in eval mode, classifies as labelled."""
+    """Return the fraction of images that `model`, in eval mode, classifies as labelled.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Classifier.
+    split : Split
+        Images (N, C, H, W) and labels (N,).
+
+    Returns
+    -------
+    float
+        Fraction in 0..1.
+    """
     return _evaluate(model, split)[1]
 
 
@@ -95,6 +123,13 @@ def refresh_statistics(model: torch.nn.Module, images: torch.Tensor) -> None:
     """Replace the running statistics of every batch norm by the mean over `images`, cut into batches.
 
     Everything else runs in eval mode; the mode and the momentum of each layer are restored.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Network; its batch norms are changed.
+    images : tensor, shape (N, C, H, W)
+        Images; with fewer than 2, nothing is done.
     """
     norms = [m for m in model.modules() if isinstance(m, (ShiftBatchNorm1d, torch.nn.modules.batchnorm._BatchNorm))]
     if not norms or len(images) < 2:
@@ -142,7 +177,22 @@ class _Average:
 
 
 def learning_rate_at(step: int, steps: int, warmup: float = WARMUP) -> float:
-    """Return the factor of the learning rate, in 0..1: a linear rise over a part of the steps, then half a cosine to 0."""
+    """Return the factor of the learning rate, in 0..1: a linear rise over a part of the steps, then half a cosine to 0.
+
+    Parameters
+    ----------
+    step : int
+        Step, in 0..steps - 1.
+    steps : int
+        All steps of the training.
+    warmup : float
+        Part of the steps in which the rate rises, in 0..1.
+
+    Returns
+    -------
+    float
+        Factor of the peak rate.
+    """
     rise = max(1, int(warmup * steps))
     if step < rise:
         return (step + 1) / rise

@@ -6,7 +6,20 @@ from mfsim.rtl_models.block import Parameters
 
 
 def bench(parameters: Parameters, count: int) -> str:
-    """Return the bench for `count` vectors; it prints one line that begins with PASS or FAIL."""
+    """Return the SystemVerilog test bench for `count` vectors; it prints one line that begins with PASS or FAIL.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        The block with its choices.
+    count : int, at least 1
+        Vectors, one line each in `<port>_i.hex` and `<port>_o.hex`.
+
+    Returns
+    -------
+    str
+        SystemVerilog of the module `<top>_tb`.
+    """
     top, output = parameters.top, parameters.output
     inputs = parameters.inputs
     declared = "".join(f"  logic [{p.width - 1}:0] {p.name}_vectors[Vectors];\n" for p in (*inputs, output))

@@ -124,11 +124,35 @@ class Parameters(abc.ABC):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def joined(self, inputs: Codes) -> np.ndarray:
-        """Return the words of all input ports side by side, [vectors, words]."""
+        """Return the words of all input ports side by side, [vectors, words].
+
+        Parameters
+        ----------
+        inputs : dict of str to int64 array, shape (vectors, words)
+            Codes by input port.
+
+        Returns
+        -------
+        int64 array, shape (vectors, words of all ports)
+            In the order of the ports.
+        """
         return np.concatenate([inputs[port.name] for port in self.inputs], axis=1)
 
     def expected(self, inputs: Codes, by: str = "kernel") -> Codes:
-        """Return what the software computes for `inputs`: `by` the op's "kernel", or its "reference"."""
+        """Return what the software computes for `inputs`: `by` the op's "kernel", or its "reference".
+
+        Parameters
+        ----------
+        inputs : dict of str to int64 array, shape (vectors, words)
+            Codes by input port, in the range of its word.
+        by : str
+            "kernel" for the plain kernel of the op, "reference" for its definition in Python ints.
+
+        Returns
+        -------
+        dict of str to int64 array, shape (vectors, words)
+            Codes of the output port, under its name.
+        """
         op, tensors = ops.REGISTRY[self.op], self.tensors()
         attributes = op.derived(tensors, self.attributes)
         count = len(inputs[self.inputs[0].name])
@@ -178,20 +202,61 @@ class Parameters(abc.ABC):
 
 
 def check_int(name: str, value: object, lo: int, hi: int) -> None:
-    """Raise a `FormatError` unless `value` is an integer in lo..hi."""
+    """Raise `FormatError` unless `value` is an integer in lo..hi.
+
+    Parameters
+    ----------
+    name : str
+        What errors call the value.
+    value : object
+        Any value; a bool is no integer.
+    lo, hi : int
+        The range, both ends included.
+
+    Raises
+    ------
+    FormatError
+        If `value` is another type or out of range.
+    """
     if isinstance(value, bool) or not isinstance(value, int) or not lo <= value <= hi:
         raise FormatError(f"`{name}` must be an integer in {lo}..{hi}, not {value!r}")
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
-    """Raise a `FormatError` unless `value` is one of `choices`."""
+    """Raise `FormatError` unless `value` is one of `choices`.
+
+    Parameters
+    ----------
+    name : str
+        What errors call the value.
+    value : object
+        Any value; a bool is no choice.
+    choices : sequence
+        The values allowed.
+
+    Raises
+    ------
+    FormatError
+        If `value` is none of them.
+    """
     if value not in choices or isinstance(value, bool):
         hint = did_you_mean(str(value), [str(choice) for choice in choices])
         raise FormatError(f"`{name}` must be one of {', '.join(map(str, choices))}, not {value!r}{hint}")
 
 
 def documented(parameters: Parameters) -> dict[str, Any]:
-    """Return all that is derived from the choices, for parameters.json."""
+    """Return all that is derived from the choices, for parameters.json.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        The block with its choices.
+
+    Returns
+    -------
+    dict
+        What `json.dumps` takes: names, generics, latency in clock cycles, adders, and ports with widths in bits.
+    """
     return {
         "top": parameters.top,
         "module": parameters.block,

@@ -18,8 +18,27 @@ BLOCKS: dict[str, type[Parameters]] = {kind.block: kind for kind in (MfTermParam
 def parameters(block: str, values: Mapping[str, Any] | Parameters) -> Parameters:
     """Return the parameter object of `block` from its chosen values; what is left out has its default.
 
-    Raises `UnsupportedOpError` for an unknown block, `FormatError` for an unknown or impossible parameter.
+    Parameters
+    ----------
+    block : str
+        A key of `BLOCKS`.
+    values : mapping of str or Parameters
+        Chosen values by parameter name, or a finished object, which is returned as it is.
 
+    Returns
+    -------
+    parameters : Parameters
+        The checked parameters of the block.
+
+    Raises
+    ------
+    UnsupportedOpError
+        If there is no such block.
+    FormatError
+        If a parameter is unknown or impossible, or the object is of another block.
+
+    Examples
+    --------
     >>> parameters("wht", {"n": 16}).top
     'wht_n16_x8_natural'
     """

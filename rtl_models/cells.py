@@ -18,7 +18,25 @@ ADDERS = ("$add", "$sub", "$neg", "$alu", "$macc", "$macc_v2")
 
 
 def word_cells(texts: Mapping[str, str], top: str) -> dict[str, int]:
-    """Return how many word-level cells of each type module `top` consists of, sorted by type."""
+    """Return how many word-level cells of each type module `top` consists of, sorted by type.
+
+    Parameters
+    ----------
+    texts : mapping of str to str
+        SystemVerilog by file name.
+    top : str
+        Name of the module.
+
+    Returns
+    -------
+    dict of str to int
+        Number of cells by type, such as "$add".
+
+    Raises
+    ------
+    ToolError
+        If Yosys is not installed, or stops.
+    """
     module = yosys.netlist(texts, top, yosys.ELABORATE)[top]
     return dict(sorted(Counter(cell["type"] for cell in module["cells"].values()).items()))
 
@@ -26,8 +44,26 @@ def word_cells(texts: Mapping[str, str], top: str) -> dict[str, int]:
 def check_cells(parameters: Parameters, texts: Mapping[str, str], top: str) -> dict[str, int]:
     """Return the cells of a block after checking them.
 
-    Raises `ParityError` if a cell is not in the block's allow-list, or if the number of adders and
-    subtractors is not the stated one.
+    Parameters
+    ----------
+    parameters : Parameters
+        The block, with its allow-list and its number of adders.
+    texts : mapping of str to str
+        SystemVerilog by file name.
+    top : str
+        Name of the block's module.
+
+    Returns
+    -------
+    dict of str to int
+        Number of cells by type, such as "$add".
+
+    Raises
+    ------
+    ParityError
+        If a cell is not in the block's allow-list, or the number of adders and subtractors is not the stated one.
+    ToolError
+        If Yosys is not installed, or stops.
     """
     cells = word_cells(texts, top)
     strange = sorted(set(cells) - parameters.cells)

@@ -85,6 +85,20 @@ class GateNetlist:
         """Return the outputs and their valid flags in the cycle in which `inputs` are applied, then clock.
 
         The same contract as that of `CycleModel.step`.
+
+        Parameters
+        ----------
+        inputs : dict of str to int64 array, shape (lanes, words)
+            Codes by input port, in the range of its word.
+        valid : bool array, shape (lanes,)
+            Whether a lane is given a vector in this cycle.
+
+        Returns
+        -------
+        outputs : dict of str to int64 array, shape (lanes, words)
+            Codes of the output port; they mean nothing in a lane that is not valid.
+        flags : bool array, shape (lanes,)
+            Whether a lane shows a result.
         """
         from mfsim.kernels import netlist
 

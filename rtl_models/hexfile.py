@@ -18,8 +18,22 @@ _AT_ONCE = 4096
 
 
 def port_lines(codes: np.ndarray, port: Port) -> bytes:
-    r"""Return `codes` [vectors, words] of a port, one line each.
+    r"""Return the `$readmemh` lines of a port: `codes` [vectors, words], one vector a line.
 
+    Parameters
+    ----------
+    codes : int64 array, shape (vectors, words)
+        Codes in the range of the port's word.
+    port : Port
+        The port, of `words` words.
+
+    Returns
+    -------
+    bytes
+        Hexadecimal digits of the port's bits, word 0 lowest, and a line feed for each vector.
+
+    Examples
+    --------
     >>> from mfsim.ir.formats import Format
     >>> port_lines(np.array([[1, -1], [2, 3]]), Port("x", 2, Format(6)))
     b'fc1\n0c2\n'
@@ -40,7 +54,25 @@ def port_lines(codes: np.ndarray, port: Port) -> bytes:
 
 
 def port_codes(text: bytes, port: Port) -> np.ndarray:
-    """Return the codes that `port_lines` wrote; a `DataError` if a line is not of this port."""
+    """Return the codes that `port_lines` wrote.
+
+    Parameters
+    ----------
+    text : bytes
+        The content of a .hex file.
+    port : Port
+        The port that it is of.
+
+    Returns
+    -------
+    int64 array, shape (vectors, words)
+        Codes in the range of the port's word.
+
+    Raises
+    ------
+    DataError
+        If a line has another length, no hexadecimal digit, or more bits than the port.
+    """
     digits = (port.width + 3) // 4
     lines = np.frombuffer(text, dtype=np.uint8)
     if lines.size % (digits + 1) or (lines.reshape(-1, digits + 1)[:, digits] != ord("\n")).any():

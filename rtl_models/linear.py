@@ -60,7 +60,15 @@ class Interpreter:
         self.seen: dict[Bit, Seen] = {}
 
     def define(self, bits: Sequence[Bit], first: int) -> None:
-        """Let `bits` carry the variables `first`, `first` + 1, ..., one word after the other."""
+        """Let `bits` carry the variables `first`, `first` + 1, ..., one word after the other.
+
+        Parameters
+        ----------
+        bits : sequence of int or str
+            Nets, lowest bit of the first word first; a multiple of the word's bits.
+        first : int, at least 0
+            Number of the variable in the first word.
+        """
         size = self._bits
         for place in range(0, len(bits), size):
             one = np.zeros(self._variables, dtype=np.int64)
@@ -69,11 +77,28 @@ class Interpreter:
             self.seen.update((bit, Seen(form, i, 0)) for i, bit in enumerate(bits[place : place + size]))
 
     def define_flag(self, bit: Bit) -> None:
-        """Let `bit` carry the valid flag, which no adder may take."""
+        """Let `bit` carry the valid flag, which no adder may take.
+
+        Parameters
+        ----------
+        bit : int or str
+            The net of the valid input.
+        """
         self.seen[bit] = Seen(self._flag, 0, 0)
 
     def run(self, clock: Bit, reset: Bit) -> None:
-        """Interpret every cell, each when its operands are known; a `ParityError` names what cannot be."""
+        """Interpret every cell, each when its operands are known.
+
+        Parameters
+        ----------
+        clock, reset : int or str
+            Nets that every register must have as its clock and reset.
+
+        Raises
+        ------
+        ParityError
+            If a cell is not linear, loses bits, mixes ages, or has operands that are never known; it is named.
+        """
         waiting = dict(self._cells)
         while waiting:
             done = [name for name, cell in waiting.items() if self._interpret(name, cell, clock, reset)]
@@ -87,6 +112,23 @@ class Interpreter:
 
         `bits` are the form's own, lowest first, then any number of copies of its sign; or fewer than
         the form has, where they hold its range.
+
+        Parameters
+        ----------
+        bits : sequence of int or str, at least one
+            Nets, lowest bit first.
+        where : str
+            What errors call the word.
+
+        Returns
+        -------
+        tuple of (Form, int)
+            The form, and the clock cycles since its inputs were applied.
+
+        Raises
+        ------
+        ParityError
+            If the bits are not the word of one form and age, or are too few for its range.
         """
         seen = [self.seen.get(bit) for bit in bits]
         first = seen[0]
@@ -101,7 +143,23 @@ class Interpreter:
         return form, age
 
     def age_of_flag(self, bit: Bit) -> int:
-        """Return after how many clock cycles `bit` carries the valid flag."""
+        """Return after how many clock cycles `bit` carries the valid flag.
+
+        Parameters
+        ----------
+        bit : int or str
+            The net of the valid output.
+
+        Returns
+        -------
+        int, at least 0
+            Clock cycles.
+
+        Raises
+        ------
+        ParityError
+            If the net does not carry the flag.
+        """
         seen = self.seen.get(bit)
         if seen is None or seen.form is not self._flag:
             raise ParityError("the valid output does not carry the valid input")

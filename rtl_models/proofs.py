@@ -31,7 +31,31 @@ KEEP_TERMS = "setattr -mod -set keep_hierarchy 1 *mf_term"
 
 
 def prove(parameters: Parameters, texts: Mapping[str, str], top: str) -> str:
-    """Prove a block of any kind, and return in words what has been proved; a `ParityError` says what is wrong."""
+    """Prove a block of any kind, and return in words what has been proved.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        The block with its choices.
+    texts : mapping of str to str
+        SystemVerilog by file name.
+    top : str
+        Name of the block's module.
+
+    Returns
+    -------
+    str
+        What holds for all inputs.
+
+    Raises
+    ------
+    ParityError
+        If the block differs from its definition; it says where.
+    UnsupportedOpError
+        If there is no proof for the block.
+    ToolError
+        If Yosys is not installed, or stops.
+    """
     if isinstance(parameters, WhtParameters):
         prove_wht(parameters, texts, top)
         return "equal to the Hadamard matrix, without overflow, for all inputs"
@@ -46,7 +70,24 @@ def prove(parameters: Parameters, texts: Mapping[str, str], top: str) -> str:
 
 
 def prove_wht(parameters: WhtParameters, texts: Mapping[str, str], top: str) -> None:
-    """Raise a `ParityError` unless the block is the transform for every input, with its latency."""
+    """Prove that the block is the transform for every input, with its latency.
+
+    Parameters
+    ----------
+    parameters : WhtParameters
+        The block with its choices.
+    texts : mapping of str to str
+        SystemVerilog by file name.
+    top : str
+        Name of the block's module.
+
+    Raises
+    ------
+    ParityError
+        If an output is not its row of the Hadamard matrix, a word is too narrow, or the latency is another.
+    ToolError
+        If Yosys is not installed, or stops.
+    """
     module = yosys.netlist(texts, top, yosys.ELABORATE)[top]
     ports = _ports(module)
     word = parameters.inputs[0].word
@@ -56,7 +97,25 @@ def prove_wht(parameters: WhtParameters, texts: Mapping[str, str], top: str) -> 
 
 
 def prove_dot(parameters: MfDotParameters, texts: Mapping[str, str], top: str) -> None:
-    """Raise a `ParityError` unless the block is the sum of its terms for every input, with its latency."""
+    """Prove that the block is the sum of its terms for every input, with its latency.
+
+    Parameters
+    ----------
+    parameters : MfDotParameters
+        The block with its choices.
+    texts : mapping of str to str
+        SystemVerilog by file name.
+    top : str
+        Name of the block's module.
+
+    Raises
+    ------
+    ParityError
+        If a term has other operands or generics, the output is not the sum of all terms, a word is too narrow, or the
+        latency is another.
+    ToolError
+        If Yosys is not installed, or stops.
+    """
     modules = yosys.netlist(texts, top, (KEEP_TERMS, *yosys.ELABORATE))
     module = modules[top]
     ports = _ports(module)
@@ -84,7 +143,22 @@ def prove_dot(parameters: MfDotParameters, texts: Mapping[str, str], top: str) -
 
 
 def prove_term(parameters: MfTermParameters, texts: Mapping[str, str]) -> None:
-    """Raise a `ParityError` unless the module `mf_term` is its definition for every pair of operands."""
+    """Prove that the module `mf_term` is its definition for every pair of operands.
+
+    Parameters
+    ----------
+    parameters : MfTermParameters
+        The term with its choices.
+    texts : mapping of str to str
+        SystemVerilog by file name, `mf_term.sv` among them.
+
+    Raises
+    ------
+    ParityError
+        If the module differs from the definition for some operands.
+    ToolError
+        If Yosys is not installed, or stops.
+    """
     circuit = {"mf_term.sv": texts["mf_term.sv"], DEFINITION.name: DEFINITION.read_text(encoding="utf-8")}
     passes = (*yosys.ELABORATE, "sat -verify -prove differ_o 0")
     try:

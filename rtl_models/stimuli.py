@@ -16,7 +16,22 @@ VALID = 0.9
 
 
 def random_vectors(parameters: Parameters, count: int, rng: np.random.Generator) -> Codes:
-    """Return `count` vectors; an eighth of their words are the least, the greatest, 0, or next to one of these."""
+    """Return `count` vectors; an eighth of their words are the least, the greatest, 0, or next to one of these.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        The block with its choices.
+    count : int, at least 0
+        Vectors.
+    rng : numpy.random.Generator
+        Source of all values.
+
+    Returns
+    -------
+    dict of str to int64 array, shape (count, words)
+        Codes by input port, in the range of its word.
+    """
     made = {}
     for port in parameters.inputs:
         word, shape = port.word, (count, port.length)
@@ -28,6 +43,20 @@ def random_vectors(parameters: Parameters, count: int, rng: np.random.Generator)
 
 def vectors(parameters: Parameters, wanted: int | Mapping[str, np.ndarray], seed: int) -> Codes:
     """Return given vectors, checked, or `wanted` made ones, of which the first are all least, all greatest, all 0.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        The block with its choices.
+    wanted : int, at least 1, or mapping of str to integer array, shape (vectors, words)
+        How many vectors to make, or the codes of each input port in the range of its word.
+    seed : int, at least 0
+        Seed of made vectors.
+
+    Returns
+    -------
+    dict of str to int64 array, shape (vectors, words)
+        Codes by input port.
 
     Raises
     ------
@@ -66,7 +95,24 @@ def _checked(port: Port, codes: np.ndarray) -> np.ndarray:
 def cycles(
     parameters: Parameters, count: int, lanes: int, rng: np.random.Generator
 ) -> Iterator[tuple[Codes, np.ndarray]]:
-    """Yield inputs and valid flags of one clock cycle after the other, until at least `count` vectors were valid."""
+    """Yield random stimuli, inputs and valid flags of one clock cycle after the other, until at least `count` were valid.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        The block with its choices.
+    count : int
+        Vectors that have to be valid in all lanes together.
+    lanes : int, at least 1
+        Copies that run side by side.
+    rng : numpy.random.Generator
+        Source of all values.
+
+    Yields
+    ------
+    tuple of (dict of str to int64 array, shape (lanes, words), bool array, shape (lanes,))
+        Codes by input port, and the valid flags.
+    """
     done = 0
     while done < count:
         valid = rng.random(lanes) < VALID
@@ -75,7 +121,20 @@ def cycles(
 
 
 def all_pairs(parameters: Parameters, lanes: int) -> Iterator[Codes]:
-    """Yield every pair of words of two ports of one word each, `lanes` at a time; the last ones may repeat."""
+    """Yield the exhaustive stimuli of two ports of one word each, `lanes` pairs at a time; the last ones may repeat.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        A block with two input ports of one word each.
+    lanes : int, at least 1
+        Pairs at a time.
+
+    Yields
+    ------
+    dict of str to int64 array, shape (lanes, 1)
+        Codes by input port.
+    """
     x, w = parameters.inputs
     total = 1 << (x.word.bits + w.word.bits)
     for start in range(0, total, lanes):

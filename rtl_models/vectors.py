@@ -46,6 +46,20 @@ def _hex_digits(word: Format) -> int:
 def to_hex(codes: np.ndarray, word: Format) -> bytes:
     """Return codes as lines of hexadecimal digits, two's complement in the width of `word`.
 
+    Parameters
+    ----------
+    codes : integer array of any shape
+        Codes in the range of `word`, written in C order.
+    word : Format
+        Width in bits, and sign.
+
+    Returns
+    -------
+    bytes
+        One line for each code.
+
+    Examples
+    --------
     >>> to_hex(np.array([-1, 5]), Format(6)).split()
     [b'3f', b'05']
     """
@@ -58,7 +72,25 @@ def to_hex(codes: np.ndarray, word: Format) -> bytes:
 
 
 def from_hex(text: bytes, word: Format) -> np.ndarray:
-    """Return the codes that `to_hex` wrote, int64; a `DataError` if a line is not of this word."""
+    """Return the codes that `to_hex` wrote.
+
+    Parameters
+    ----------
+    text : bytes
+        The content of a .hex file.
+    word : Format
+        Width in bits, and sign.
+
+    Returns
+    -------
+    int64 array, shape (codes,)
+        Codes in the range of `word`.
+
+    Raises
+    ------
+    DataError
+        If a line has another length, no hexadecimal digit, or more bits than `word`.
+    """
     digits = _hex_digits(word)
     lines = np.frombuffer(text, dtype=np.uint8)
     if lines.size % (digits + 1) or (lines.reshape(-1, digits + 1)[:, digits] != ord("\n")).any():
@@ -74,6 +106,18 @@ def from_hex(text: bytes, word: Format) -> np.ndarray:
 def file_names(names: Iterable[str]) -> dict[str, str]:
     """Return a file name without ending for each tensor name, distinct also where case does not count.
 
+    Parameters
+    ----------
+    names : iterable of str
+        Distinct tensor names.
+
+    Returns
+    -------
+    dict of str to str
+        File name by tensor name, in order.
+
+    Examples
+    --------
     >>> file_names(["fc1/x", "fc1:x"])
     {'fc1/x': 'fc1_x', 'fc1:x': 'fc1_x_1'}
     """
@@ -133,7 +177,22 @@ class VectorWriter:
             shutil.rmtree(self._draft, ignore_errors=True)
 
     def put(self, name: str, start: int, codes: np.ndarray) -> None:
-        """Write `codes` [n, ...] of tensor `name` as the samples `start` to `start` + n - 1."""
+        """Write `codes` [n, ...] of tensor `name` as the samples `start` to `start` + n - 1.
+
+        Parameters
+        ----------
+        name : str
+            A tensor of the program.
+        start : int, at least 0
+            Number of the first sample.
+        codes : integer array, shape (n, ...)
+            Codes in the range of the tensor's word.
+
+        Raises
+        ------
+        DataError
+            If the files cannot be written.
+        """
         tensor, size = self.program.tensors[name], codes[:1].size
         line = _hex_digits(tensor.format) + 1
         for ending, place, data in (
@@ -209,7 +268,20 @@ class VectorWriter:
 def read_vectors(folder: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """Return the codes of every tensor in a folder of vectors, by name, read from the .hex files.
 
-    Raises `DataError` if the folder holds no vectors or a file is missing or damaged.
+    Parameters
+    ----------
+    folder : str or os.PathLike
+        A folder that `VectorWriter` filled.
+
+    Returns
+    -------
+    dict of str to int64 array, shape (samples, ...)
+        Codes by tensor name.
+
+    Raises
+    ------
+    DataError
+        If the folder holds no vectors, or a file is missing or damaged.
     """
     folder = pathlib.Path(folder)
     try:

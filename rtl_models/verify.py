@@ -77,12 +77,19 @@ def verify(
     texts : SystemVerilog to check in place of the block's own, by file name; its top has the same name.
     progress : called with (what is done, done, total).
 
+    Returns
+    -------
+    BlockReport
+        Cells, adders, what is proved, and the gates, flip-flops and vectors of the run.
+
     Raises
     ------
     ParityError
         If anything differs; the sentence says what.
     ToolError
         If Yosys is missing or stops.
+    DataError
+        If `vectors` is below 1.
     """
     if vectors < 1:
         raise DataError(f"`vectors` must be at least 1, not {vectors}")
@@ -119,7 +126,26 @@ def compare(
 ) -> int:
     """Run `stimuli` (inputs and valid flags of one cycle each) after a reset; return how many vectors ran.
 
-    Raises `ParityError` at the first cycle in which the gates, the cycle model and the kernel are not equal.
+    Parameters
+    ----------
+    parameters : Parameters
+        The block with its choices.
+    netlist : GateNetlist
+        Its synthesised gates.
+    stimuli : iterator of (dict of str to int64 array, shape (lanes, words), bool array, shape (lanes,))
+        Codes by input port and valid flags, cycle by cycle.
+    progress : callable
+        Called with the number of vectors that have run so far.
+
+    Returns
+    -------
+    int
+        Valid vectors in all lanes together.
+
+    Raises
+    ------
+    ParityError
+        At the first cycle in which the gates, the cycle model and the kernel are not equal.
     """
     model = CycleModel(parameters, netlist.lanes)
     netlist.reset()

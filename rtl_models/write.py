@@ -83,9 +83,24 @@ def write(
 
 
 def read(folder: str | os.PathLike[str]) -> tuple[Parameters, Codes]:
-    """Return the parameters and the vectors (by port name, outputs too) of a folder that `write` made.
+    """Parameters and vectors of a folder that `write` made.
 
-    Raises `DataError` if the folder holds no block or is damaged.
+    Parameters
+    ----------
+    folder : str or path
+        Folder of a block.
+
+    Returns
+    -------
+    parameters : Parameters
+        Parameters of the block.
+    dict of str to int64 array, shape (vectors, words of the port)
+        Codes by port name, outputs too.
+
+    Raises
+    ------
+    DataError
+        If the folder holds no block or is damaged.
     """
     folder = pathlib.Path(folder)
     described = _described(folder)

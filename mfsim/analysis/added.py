@@ -57,5 +57,16 @@ class AddedErrors(Tabular):
 
     @classmethod
     def from_records(cls, records: list[Mapping[str, Any]]) -> AddedErrors:
-        """Return what `records` gave."""
+        """Return the report whose rows `records` gave.
+
+        Parameters
+        ----------
+        records : list of mappings
+            One for each row, its keys the fields of `AddedError`; errors in LSB.
+
+        Returns
+        -------
+        AddedErrors
+            The rows in the same order.
+        """
         return cls(tuple(AddedError(**record) for record in records))

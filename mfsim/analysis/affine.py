@@ -94,7 +94,20 @@ def _push(hull: list[Point], point: Point) -> None:
 
 
 def holds_power_of_two(low: Fraction, high: Fraction | None) -> bool:
-    """Return whether low..high, with low at least 0, holds 0 or a power of two (2**k, k any integer)."""
+    """Return whether low..high, with low at least 0, holds 0 or a power of two (2**k, k any integer).
+
+    Parameters
+    ----------
+    low : Fraction
+        Least slope, at least 0, included.
+    high : Fraction or None
+        Greatest slope, included; None for no bound.
+
+    Returns
+    -------
+    bool
+        True where low is 0 or high is None, too.
+    """
     if low == 0 or high is None:
         return True
     exponent = low.numerator.bit_length() - low.denominator.bit_length()
@@ -105,7 +118,18 @@ def holds_power_of_two(low: Fraction, high: Fraction | None) -> bool:
 
 
 def simplest(low: Fraction, high: Fraction) -> Fraction:
-    """Return the fraction of the least denominator in low..high, 0 < low <= high."""
+    """Return the simplest fraction, that of the least denominator, in low..high.
+
+    Parameters
+    ----------
+    low, high : Fraction
+        The interval, both ends included; 0 < low <= high.
+
+    Returns
+    -------
+    Fraction
+        The one of the least denominator, found along the continued fraction.
+    """
     whole = low.numerator // low.denominator
     if whole == low:
         return low

@@ -76,8 +76,26 @@ class Technology:
     def cost(self, primitive: str, widths: Sequence[int]) -> Cost:
         """Return the energy of one `primitive` of operands of `widths` bits.
 
-        Raises `CountError` for a primitive that neither the table nor an estimate covers.
+        Parameters
+        ----------
+        primitive : str
+            One of `mfsim.analysis.count.PRIMITIVES`.
+        widths : sequence of int, at least one
+            Width of each operand in bits; of a "lut" the last is that of the entry read, and of a "shift" by data the
+            second is that of the distance.
 
+        Returns
+        -------
+        Cost
+            Energy of one execution in pJ, and its basis.
+
+        Raises
+        ------
+        CountError
+            If neither the table nor an estimate covers the primitive.
+
+        Examples
+        --------
         >>> Technology().cost("addsub", (8, 8)), Technology().cost("addsub", (64, 9))
         (Cost(pj=0.03, basis='table'), Cost(pj=0.2, basis='interpolated'))
         """
@@ -157,7 +175,26 @@ class Spent:
 
     @classmethod
     def of(cls, where: tuple[str, str, str], primitive: str, widths: tuple[int, ...], count: int, each: Cost) -> Spent:
-        """Return the row for `count` executions at the cost `each`; `where` is (layer, node, op)."""
+        """Return the row for `count` executions at the cost `each`; `where` is (layer, node, op).
+
+        Parameters
+        ----------
+        where : tuple of three str
+            (layer, node, op).
+        primitive : str
+            One of `mfsim.analysis.count.PRIMITIVES`, or "conversion", "line" or "cell" of an array.
+        widths : tuple of int
+            Widths of the operands in bits.
+        count : int, at least 0
+            Executions for one sample.
+        each : Cost
+            Energy of one execution in pJ, and its basis.
+
+        Returns
+        -------
+        Spent
+            The row; its `pj` is `count` times that of `each`.
+        """
         return cls(*where, primitive, widths, count, each.pj, each.pj * count, each.basis)
 
 
@@ -220,12 +257,41 @@ class EnergyReport(Tabular):
         return head | share_of | {listing.name: listing.records() for listing in self.listings()}
 
     def write_csv(self, folder: str | os.PathLike[str]) -> list[pathlib.Path]:
-        """Write each listing as a CSV file into `folder` and return the paths."""
+        """Write each listing as a CSV file into `folder` and return the paths.
+
+        Parameters
+        ----------
+        folder : str or os.PathLike
+            Where the files `<listing>.csv` go; made if missing.
+
+        Returns
+        -------
+        list of pathlib.Path
+            One path for each listing.
+
+        Raises
+        ------
+        MfsimError
+            If the folder cannot be made or written to.
+        """
         return write_listings(self.listings(), folder)
 
 
 def summed(rows: Iterable[Spent], key: Callable[[Spent], str]) -> dict[str, float]:
-    """Return pJ for each value of `key`, in order of appearance."""
+    """Return pJ for each value of `key`, in order of appearance.
+
+    Parameters
+    ----------
+    rows : iterable of Spent
+        Rows of one report.
+    key : callable
+        Gives the group of a row, such as its layer.
+
+    Returns
+    -------
+    dict of str to float
+        Energy in pJ of each group.
+    """
     sums: dict[str, float] = {}
     for row in rows:
         sums[key(row)] = sums.get(key(row), 0.0) + row.pj
@@ -233,19 +299,55 @@ def summed(rows: Iterable[Spent], key: Callable[[Spent], str]) -> dict[str, floa
 
 
 def share(rows: Sequence[Spent], basis: str) -> float:
-    """Return the part of the energy of `rows` that rests on `basis`, in 0..1."""
+    """Return the part of the energy of `rows` that rests on `basis`, in 0..1.
+
+    Parameters
+    ----------
+    rows : sequence of Spent
+        Rows of one report.
+    basis : str
+        One of `BASES`.
+
+    Returns
+    -------
+    float in 0..1
+        0 where nothing is spent.
+    """
     total = sum(row.pj for row in rows)
     return sum(row.pj for row in rows if row.basis == basis) / total if total else 0.0
 
 
 def by_basis(rows: Sequence[Spent]) -> tuple[tuple[str, float, float], ...]:
-    """Return (basis, pJ, share) for each of `BASES`."""
+    """Return (basis, pJ, share) for each of `BASES`.
+
+    Parameters
+    ----------
+    rows : sequence of Spent
+        Rows of one report.
+
+    Returns
+    -------
+    tuple of (str, float, float)
+        In the order of `BASES`; the share is in 0..1.
+    """
     return tuple((basis, sum(row.pj for row in rows if row.basis == basis), share(rows, basis)) for basis in BASES)
 
 
 @check_keywords
 def energy(counts: CountReport, technology: Technology | None = None) -> EnergyReport:
     """Return the energy of one sample from its counted operations; multiplications are among them.
+
+    Parameters
+    ----------
+    counts : CountReport
+        A complete count by the rule "full".
+    technology : Technology or None
+        Energies in pJ by primitive and width; by default those of Horowitz, 45 nm, 0.9 V.
+
+    Returns
+    -------
+    EnergyReport
+        Energy in pJ of each row of `counts` that is executed for every sample.
 
     Raises
     ------

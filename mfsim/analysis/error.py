@@ -60,7 +60,21 @@ class ErrorSums:
     def add(self, reference: np.ndarray, values: np.ndarray, what: str = "the values") -> None:
         """Add a batch: `reference` and `values` of one shape, axis 0 the batch, finite everywhere.
 
-        Raises `ShapeError` or `DataError`, naming `what`.
+        Parameters
+        ----------
+        reference : real array, shape (batch, ...)
+            Values of the float network, converted to float64.
+        values : real array, shape of `reference`
+            Values to judge, in the same unit.
+        what : str
+            What errors call the values.
+
+        Raises
+        ------
+        ShapeError
+            If the shapes differ.
+        DataError
+            If a value on either side is NaN or infinite.
         """
         reference, values = np.asarray(reference, dtype=np.float64), np.asarray(values, dtype=np.float64)
         if reference.shape != values.shape:
@@ -98,14 +112,47 @@ class ErrorSums:
 
 
 def compare(reference: np.ndarray, values: np.ndarray, what: str = "the values") -> ErrorFigures:
-    """Return the error of `values` against `reference`: two real arrays of one shape, axis 0 the batch."""
+    """Return the error of `values` against `reference`: two real arrays of one shape, axis 0 the batch.
+
+    Parameters
+    ----------
+    reference : real array, shape (batch, ...)
+        Values of the float network, finite.
+    values : real array, shape of `reference`
+        Values to judge, in the same unit, finite.
+    what : str
+        What errors call the values.
+
+    Returns
+    -------
+    ErrorFigures
+        SQNR in dB, cosine, extremes and top-1 agreement.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ.
+    DataError
+        If a value on either side is NaN or infinite.
+    """
     sums = ErrorSums()
     sums.add(reference, values, what)
     return sums.figures()
 
 
 def layer_outputs(program: Program) -> dict[str, str]:
-    """Return the output tensor of each layer: the first output of its last node."""
+    """Return the output tensor of each layer: the first output of its last node.
+
+    Parameters
+    ----------
+    program : Program
+        The integer program.
+
+    Returns
+    -------
+    dict of str to str
+        Tensor name by layer, in the order of the program.
+    """
     return {node.layer: node.outputs[0] for node in program.nodes}
 
 
@@ -145,7 +192,23 @@ class ErrorReport(Tabular):
         return {listing.name: listing.records() for listing in self.listings()}
 
     def write_csv(self, folder: str | os.PathLike[str]) -> list[pathlib.Path]:
-        """Write `errors.csv` into `folder` and return its path in a list."""
+        """Write `errors.csv` into `folder` and return its path in a list.
+
+        Parameters
+        ----------
+        folder : str or os.PathLike
+            Where `errors.csv` goes; made if missing.
+
+        Returns
+        -------
+        list of pathlib.Path
+            The one path written.
+
+        Raises
+        ------
+        MfsimError
+            If the folder cannot be made or written to.
+        """
         return write_listings(self.listings(), folder)
 
 
@@ -162,8 +225,23 @@ class LayerErrors:
     def add(self, references: Mapping[str, np.ndarray], codes: Mapping[str, np.ndarray]) -> None:
         """Add float `references` and simulated `codes` of the same tensors, both by tensor name.
 
-        Codes without a reference are ignored. Raises `ModelError` for a reference to a tensor that the
-        program or `codes` lacks, and what `ErrorSums.add` raises, naming the tensor.
+        Codes without a reference are ignored.
+
+        Parameters
+        ----------
+        references : mapping of str to real array, shape (batch, ...)
+            Values of the float network, by tensor name, finite.
+        codes : mapping of str to int64 array, shape of the reference
+            Simulated codes, by tensor name; dequantized by the scale of the tensor.
+
+        Raises
+        ------
+        ModelError
+            If the program or `codes` lacks a tensor that has a reference.
+        ShapeError
+            If the shape of a reference is not that of its codes.
+        DataError
+            If a reference is not finite.
         """
         from mfsim.ir.fixed_point import dequantize  # starts Numba, which only the error of codes needs
 
@@ -187,7 +265,31 @@ class LayerErrors:
 def layer_errors(
     program: Program, references: Mapping[str, np.ndarray], codes: Mapping[str, np.ndarray]
 ) -> ErrorReport:
-    """Return the errors of one batch; arguments as for `LayerErrors.add`."""
+    """Return the errors of one batch; arguments as for `LayerErrors.add`.
+
+    Parameters
+    ----------
+    program : Program
+        The integer program.
+    references : mapping of str to real array, shape (batch, ...)
+        Values of the float network, by tensor name, finite.
+    codes : mapping of str to int64 array, shape of the reference
+        Simulated codes, by tensor name.
+
+    Returns
+    -------
+    ErrorReport
+        One row for each tensor with a reference, in the order of the program.
+
+    Raises
+    ------
+    ModelError
+        If the program or `codes` lacks a tensor that has a reference.
+    ShapeError
+        If the shape of a reference is not that of its codes.
+    DataError
+        If a reference is not finite.
+    """
     errors = LayerErrors(program)
     errors.add(references, codes)
     return errors.report()

@@ -33,6 +33,16 @@ def _typed_columns(listing: Listing) -> dict[str, tuple[str, list[Cell]]]:
 def to_pandas(listing: Listing) -> Any:
     """Return `listing` as a `pandas.DataFrame`; a column with None has a nullable type.
 
+    Parameters
+    ----------
+    listing : Listing
+        The table.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One column for each of the listing.
+
     Raises
     ------
     MissingLibraryError
@@ -49,6 +59,16 @@ def to_pandas(listing: Listing) -> Any:
 def to_polars(listing: Listing) -> Any:
     """Return `listing` as a `polars.DataFrame`.
 
+    Parameters
+    ----------
+    listing : Listing
+        The table.
+
+    Returns
+    -------
+    polars.DataFrame
+        One column for each of the listing.
+
     Raises
     ------
     MissingLibraryError
@@ -58,7 +78,19 @@ def to_polars(listing: Listing) -> Any:
 
 
 def arrow_stream(listing: Listing, schema: object | None = None) -> object:
-    """Return `listing` as a capsule of an Arrow stream, made by pyarrow or polars: one that the caller has imported, if any.
+    """Return `listing` as an Arrow C stream, made by pyarrow or polars: one that the caller has imported, if any.
+
+    Parameters
+    ----------
+    listing : Listing
+        The table.
+    schema : capsule of an Arrow schema or None
+        The schema that the consumer asks for, handed to the library.
+
+    Returns
+    -------
+    capsule
+        An `ArrowArrayStream`.
 
     Raises
     ------
@@ -79,6 +111,18 @@ def arrow_stream(listing: Listing, schema: object | None = None) -> object:
 
 def old_interchange(listing: Listing, allow_copy: bool) -> Any:
     """Return `listing` for the interchange protocol that pandas reads without pyarrow, and no longer from version 4 on.
+
+    Parameters
+    ----------
+    listing : Listing
+        The table.
+    allow_copy : bool
+        Whether the consumer may copy; handed to pandas.
+
+    Returns
+    -------
+    object
+        What `pandas.DataFrame.__dataframe__` returns.
 
     Raises
     ------

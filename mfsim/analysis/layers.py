@@ -95,14 +95,49 @@ class LayerReport(Tabular):
         return {listing.name: listing.records() for listing in self.listings()}
 
     def write_csv(self, folder: str | os.PathLike[str]) -> list[pathlib.Path]:
-        """Write `layers.csv` into `folder` and return its path in a list."""
+        """Write `layers.csv` into `folder` and return its path in a list.
+
+        Parameters
+        ----------
+        folder : str or os.PathLike
+            Where `layers.csv` goes; made if missing.
+
+        Returns
+        -------
+        list of pathlib.Path
+            The one path written.
+
+        Raises
+        ------
+        MfsimError
+            If the folder cannot be made or written to.
+        """
         return write_listings(self.listings(), folder)
 
 
 def layers(
     program: Program, counts: CountReport, words: WidthReport, memory: MemoryReport, errors: ErrorReport | None = None
 ) -> LayerReport:
-    """Return one row for each layer of `program` from the other analyses of the same program."""
+    """Return one row for each layer of `program` from the other analyses of the same program.
+
+    Parameters
+    ----------
+    program : Program
+        The integer program.
+    counts : CountReport
+        Operations of one sample, by layer and primitive.
+    words : WidthReport
+        Proved and, if simulated, observed ranges of every value, in codes and bits.
+    memory : MemoryReport
+        Memory of one sample; the bytes of its weights are taken.
+    errors : ErrorReport or None
+        Errors against the float reference; without, `sqnr_db` and `exact` are None.
+
+    Returns
+    -------
+    LayerReport
+        One row for each layer, in the order of the program.
+    """
     handed_on = layer_outputs(program)
     by_layer = counts.by_layer()
     of_tensor = {row.tensor: row for row in errors.rows} if errors is not None else {}

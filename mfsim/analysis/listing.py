@@ -36,7 +36,27 @@ class Listing(Tabular):
 
     @classmethod
     def of_records(cls, name: str, columns: Sequence[str], records: Sequence[Mapping[str, object]]) -> Listing:
-        """Return the listing of `records`, each a mapping with exactly `columns` as keys."""
+        """Return the listing of `records`, each a mapping with exactly `columns` as keys.
+
+        Parameters
+        ----------
+        name : str
+            Stem of the CSV file.
+        columns : sequence of str
+            Names of the columns in order.
+        records : sequence of mappings
+            One for each row; lists become tuples.
+
+        Returns
+        -------
+        Listing
+            The rows in the order of `records`.
+
+        Raises
+        ------
+        KeyError
+            If a record lacks a column.
+        """
         return cls(name, tuple(columns), tuple(tuple(_cell(record[c]) for c in columns) for record in records))
 
     def listings(self) -> list[Listing]:
@@ -71,7 +91,18 @@ def _cell(value: object) -> Cell:
 
 
 def cell_text(cell: Cell) -> str:
-    """Return the text of one CSV cell: true, false, an empty text for None, entries of a tuple with spaces."""
+    """Return the text of one CSV cell: true, false, an empty text for None, entries of a tuple with spaces.
+
+    Parameters
+    ----------
+    cell : int, float, str, bool, None or tuple of int and str
+        A cell of a listing.
+
+    Returns
+    -------
+    str
+        Not yet quoted for CSV.
+    """
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -82,14 +113,47 @@ def cell_text(cell: Cell) -> str:
 
 
 def write_listings(listings: Sequence[Listing], folder: str | os.PathLike[str]) -> list[pathlib.Path]:
-    """Write each listing as `<name>.csv` into `folder` (made if missing) and return the paths."""
+    """Write each listing as `<name>.csv` into `folder` (made if missing) and return the paths.
+
+    Parameters
+    ----------
+    listings : sequence of Listing
+        Tables with distinct names.
+    folder : str or os.PathLike
+        Where the files go.
+
+    Returns
+    -------
+    list of pathlib.Path
+        One path for each listing, in order.
+
+    Raises
+    ------
+    MfsimError
+        If the folder cannot be made or written to.
+    """
     return [write_text(pathlib.Path(folder) / f"{listing.name}.csv", listing.csv()) for listing in listings]
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> pathlib.Path:
     """Write `text` (UTF-8) to `path` whole or not at all: beside it first, then renamed.
 
-    Raises `MfsimError` if the folder cannot be made or written to.
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file; its folder is made if missing.
+    text : str
+        The whole content.
+
+    Returns
+    -------
+    pathlib.Path
+        `path`.
+
+    Raises
+    ------
+    MfsimError
+        If the folder cannot be made or written to.
     """
     path = pathlib.Path(path)
     try:

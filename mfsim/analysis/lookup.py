@@ -116,7 +116,20 @@ def _sliced_source(program: Program, node: Node) -> str:
 
 
 def table_inputs(program: Program, node: Node) -> Iterator[tuple[Tensor, bool]]:
-    """Yield the tables that `node` reads, and whether it reads them in a search, or at its result, only."""
+    """Yield the tables that `node` reads, and whether it reads them in a search, or at its result, only.
+
+    Parameters
+    ----------
+    program : Program
+        The program of the node.
+    node : Node
+        Any node; one of an unknown op reads no table.
+
+    Yields
+    ------
+    tuple of (Tensor, bool)
+        A constant of role `Role.TABLE` or `Role.STEPS`, and True for `Role.STEPS`.
+    """
     if node.op not in ops.REGISTRY:
         return
     op = ops.REGISTRY[node.op]
@@ -127,7 +140,20 @@ def table_inputs(program: Program, node: Node) -> Iterator[tuple[Tensor, bool]]:
 
 
 def tables_of(program: Program, rows: Iterable[Row]) -> tuple[TableUse, ...]:
-    """Return every table of `program` once, in order of first use; `rows` give the widths of the lookups."""
+    """Return every table of `program` once, in order of first use; `rows` give the widths of the lookups.
+
+    Parameters
+    ----------
+    program : Program
+        The integer program.
+    rows : iterable of Row
+        Its counted operations; the first width of a "lut" is that of the index in bits.
+
+    Returns
+    -------
+    tuple of TableUse
+        Size, widths in bits, sharing, readers and hidden gain of each table.
+    """
     widths: dict[str, int] = {}
     for row in rows:
         if row.primitive == "lut":

@@ -76,11 +76,33 @@ class MemoryReport(Tabular):
     cache: CacheSize | None = None
 
     def total_bits(self, kind: str) -> int:
-        """Return the exact bits of all tensors of `kind`."""
+        """Return the exact bits of all tensors of `kind`.
+
+        Parameters
+        ----------
+        kind : str
+            One of `KINDS`.
+
+        Returns
+        -------
+        int
+            Bits, without padding.
+        """
         return sum(t.total_bits for t in self.tensors if t.kind == kind)
 
     def total_bytes(self, kind: str) -> int:
-        """Return the bytes of all tensors of `kind`, each packed on its own."""
+        """Return the bytes of all tensors of `kind`, each packed on its own.
+
+        Parameters
+        ----------
+        kind : str
+            One of `KINDS`.
+
+        Returns
+        -------
+        int
+            Bytes; each tensor is rounded up to whole bytes.
+        """
         return sum(t.bytes for t in self.tensors if t.kind == kind)
 
     @property
@@ -138,7 +160,23 @@ class MemoryReport(Tabular):
         return records | {"memory_totals": self.summary()}
 
     def write_csv(self, folder: str | os.PathLike[str]) -> list[pathlib.Path]:
-        """Write each listing as a CSV file into `folder` and return the paths."""
+        """Write each listing as a CSV file into `folder` and return the paths.
+
+        Parameters
+        ----------
+        folder : str or os.PathLike
+            Where the files `<listing>.csv` go; made if missing.
+
+        Returns
+        -------
+        list of pathlib.Path
+            One path for each listing.
+
+        Raises
+        ------
+        MfsimError
+            If the folder cannot be made or written to.
+        """
         return write_listings(self.listings(), folder)
 
     def by_width(self) -> list[tuple[str, int, int, int, int, int]]:
@@ -171,7 +209,18 @@ def _packed_bytes(bits: int) -> int:
 
 @check_keywords
 def memory(program: Program) -> MemoryReport:
-    """Return the memory that `program` needs for one sample; see the module header for the rules."""
+    """Return the memory that `program` needs for one sample; see the module header for the rules.
+
+    Parameters
+    ----------
+    program : Program
+        The integer program.
+
+    Returns
+    -------
+    MemoryReport
+        Tensors in bits and bytes, the schedule of live activations, and the caches.
+    """
     tables = {tensor.name for node in program.nodes for tensor, _ in table_inputs(program, node)}
     made_in = dict.fromkeys(program.inputs, "")
     caches = program.caches

@@ -146,7 +146,23 @@ class SweepReport(Tabular):
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> SweepReport:
-        """Return what `to_json` wrote; a `ModelError` if it is something else."""
+        """Return the report that `to_json` wrote.
+
+        Parameters
+        ----------
+        content : mapping
+            What `json.loads` made of a sweep.json.
+
+        Returns
+        -------
+        SweepReport
+            The report, never marked as outdated.
+
+        Raises
+        ------
+        ModelError
+            If something is missing or of another form.
+        """
         try:
             rows = tuple(
                 SweepRow(
@@ -171,7 +187,18 @@ class SweepReport(Tabular):
 
 
 def sweeps_listing(reports: Sequence[SweepReport]) -> Listing:
-    """Return the rows of several sweeps in one table, with a column for each axis of any of them."""
+    """Return the rows of several sweeps in one table, with a column for each axis of any of them.
+
+    Parameters
+    ----------
+    reports : sequence of SweepReport
+        Sweeps of one network.
+
+    Returns
+    -------
+    Listing
+        One row for each point; None on the axes that a sweep does not have.
+    """
     axes = dict.fromkeys(axis for report in reports for axis in report.axes)
     columns = ("sweep", "point", "layer", *axes, *FIGURES, "error")
     records = [

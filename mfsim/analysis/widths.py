@@ -99,7 +99,23 @@ class WidthReport(Tabular):
         return {"overflows": self.overflows, **{listing.name: listing.records() for listing in self.listings()}}
 
     def write_csv(self, folder: str | os.PathLike[str]) -> list[pathlib.Path]:
-        """Write `widths.csv` into `folder` and return its path in a list."""
+        """Write `widths.csv` into `folder` and return its path in a list.
+
+        Parameters
+        ----------
+        folder : str or os.PathLike
+            Where `widths.csv` goes; made if missing.
+
+        Returns
+        -------
+        list of pathlib.Path
+            The one path written.
+
+        Raises
+        ------
+        MfsimError
+            If the folder cannot be made or written to.
+        """
         return write_listings(self.listings(), folder)
 
 
@@ -110,6 +126,25 @@ def _between(lo: int | None, hi: int | None) -> str | None:
 def bits_of(lo: int, hi: int, signed: bool) -> int:
     """Return the bits that lo..hi needs: two's complement if `signed`, else unsigned (lo must be >= 0).
 
+    Parameters
+    ----------
+    lo, hi : int
+        The range in codes, both ends included, of any size; lo <= hi.
+    signed : bool
+        Whether the word is in two's complement.
+
+    Returns
+    -------
+    int
+        Bits, at least 1.
+
+    Raises
+    ------
+    RangeError
+        If the word is unsigned and lo is negative.
+
+    Examples
+    --------
     >>> bits_of(0, 5, False), bits_of(0, 5, True), bits_of(-8, 7, True)
     (3, 4, 4)
     """
@@ -128,6 +163,11 @@ def widths(program: Program, simulation: Simulation | None = None) -> WidthRepor
     ----------
     program : the integer program.
     simulation : a simulation of it made with `observe=True`; without, nothing is observed.
+
+    Returns
+    -------
+    WidthReport
+        One row for each value, in the order of the program.
 
     Raises
     ------

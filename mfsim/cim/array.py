@@ -1,4 +1,4 @@
-"""`Array`: the size of an in-memory-compute array and what its lines, cells and converters can do.
+"""`CimArray`: the size of an in-memory-compute array and what its lines, cells and converters can do.
 
 In TOML, with the defaults; `rows` and `columns` are needed:
 
@@ -52,7 +52,7 @@ class CimArray:
 
     `source` says where the figures come from.
 
-    >>> Array(rows=64, columns=32).terms, Array(rows=8, columns=62, sum_along="columns", halves=2).terms
+    >>> CimArray(rows=64, columns=32).terms, CimArray(rows=8, columns=62, sum_along="columns", halves=2).terms
     (64, 31)
     """
 
@@ -107,12 +107,47 @@ class CimArray:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], name: str = "custom") -> CimArray:
-        """Return the array with the keys of the module header; an `ArrayError` names what is wrong."""
+        """Return the array with the keys of the module header.
+
+        Parameters
+        ----------
+        content : mapping
+            `rows` and `columns`, and any other keys of the module header; `converter_bits` is "ideal" or an int in
+            bits.
+        name : str
+            What the array is called unless `content` has a `name`.
+
+        Returns
+        -------
+        CimArray
+            The array, checked.
+
+        Raises
+        ------
+        ArrayError
+            If a key is unknown or missing, or a value is out of its range.
+        """
         return CimArray(**_arguments({"name": name, **content}, needed=("rows", "columns")))
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> CimArray:
-        """Return the array that a TOML file describes; it is called as the file unless it has a `name`."""
+        """Return the array that a TOML file describes; it is called as the file unless it has a `name`.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            A UTF-8 TOML file with the keys of the module header.
+
+        Returns
+        -------
+        CimArray
+            The array, checked.
+
+        Raises
+        ------
+        ArrayError
+            If the file cannot be read, is no TOML, or does not describe an array.
+        """
         path = pathlib.Path(path)
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -210,7 +245,23 @@ ARRAYS: Mapping[str, CimArray] = {
 
 @check_keywords
 def load_array(name: str) -> CimArray:
-    """Return a shipped array, or the one that a TOML file describes."""
+    """Return a shipped array, or the one that a TOML file describes.
+
+    Parameters
+    ----------
+    name : str
+        A key of `ARRAYS`, or the path of a TOML file.
+
+    Returns
+    -------
+    CimArray
+        The array, checked.
+
+    Raises
+    ------
+    ArrayError
+        If there is no such array or file, or the file does not describe an array.
+    """
     if name in ARRAYS:
         return ARRAYS[name]
     path = pathlib.Path(name)

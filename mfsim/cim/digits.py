@@ -40,8 +40,24 @@ class Digits:
 
 
 def word_digits(word: Format, width: int, signed_lines: bool = False) -> Digits:
-    """Return the digits, of at most `width` bits, of codes of `word`.
+    """Return the digit decomposition of codes of `word`, in digits of at most `width` bits.
 
+    Parameters
+    ----------
+    word : Format
+        The format of the codes, signed or not.
+    width : int, at least 1
+        The most bits of a digit.
+    signed_lines : bool
+        Whether a line carries a sign, so that a signed code is driven as sign and magnitude.
+
+    Returns
+    -------
+    Digits
+        Planes, the largest digit, and how a sign is handled.
+
+    Examples
+    --------
     >>> word_digits(Format(8), 1).planes, word_digits(Format(8), 2).planes, word_digits(Format(8, False), 2).planes
     (8, 5, 4)
     """
@@ -62,6 +78,20 @@ def _plain(bits: int, width: int, signed: bool) -> Digits:
 def sign_digits(values: Collection[int], signed_lines: bool = False) -> Digits:
     """Return the digit of a sign that takes only `values` (of -1, 0, 1).
 
+    Parameters
+    ----------
+    values : collection of int
+        The signs that occur, a subset of {-1, 0, 1}.
+    signed_lines : bool
+        Whether a line carries -1, 0 and 1 in one step.
+
+    Returns
+    -------
+    Digits
+        One plane; in two passes where three signs occur on unsigned lines.
+
+    Examples
+    --------
     >>> sign_digits({-1, 0, 1}).passes, sign_digits({-1, 1}).corrected, sign_digits({0, 1})
     (2, True, Digits(planes=1, largest=1, top=0, signed=False, passes=1, corrected=False))
     """
@@ -72,7 +102,20 @@ def sign_digits(values: Collection[int], signed_lines: bool = False) -> Digits:
 
 
 def signs_in(lo: int, hi: int, sign_zero: int) -> set[int]:
-    """Return the signs that codes of lo..hi have."""
+    """Return the set of signs that codes of lo..hi have.
+
+    Parameters
+    ----------
+    lo, hi : int
+        The range of the codes, both ends included.
+    sign_zero : int
+        The sign of code 0: 0 or 1.
+
+    Returns
+    -------
+    set of int
+        A subset of {-1, 0, 1}.
+    """
     found = {-1} if lo < 0 else set()
     if hi > 0:
         found.add(1)

@@ -35,7 +35,22 @@ Placed = tuple[list[Part], list[Outside]]
 
 
 def why_digital(node: Node, program: Program, array: CimArray) -> str:
-    """Return why `node` stays in digital logic; empty for one that goes onto arrays."""
+    """Return why `node` stays in digital logic; empty for one that goes onto arrays.
+
+    Parameters
+    ----------
+    node : Node
+        A node of `program`.
+    program : Program
+        The integer program.
+    array : CimArray
+        The array that the products would go onto.
+
+    Returns
+    -------
+    str
+        The reason in words, or "".
+    """
     if node.op == WHT.name:
         if all(n == 1 for _, n in _lengths(node, program)):
             return "a transform of length 1"
@@ -51,7 +66,22 @@ def why_digital(node: Node, program: Program, array: CimArray) -> str:
 
 
 def place_node(node: Node, program: Program, array: CimArray) -> Placed:
-    """Return the parts of a node that `why_digital` does not refuse, and the operations behind them."""
+    """Return the parts of a node that `why_digital` does not refuse, and the operations behind them.
+
+    Parameters
+    ----------
+    node : Node
+        A node for which `why_digital` is empty.
+    program : Program
+        The integer program.
+    array : CimArray
+        The array that the node goes onto.
+
+    Returns
+    -------
+    tuple of (list of Part, list of Outside)
+        What the arrays do for one sample, and the digital operations behind them.
+    """
     if node.op == WHT.name:
         return _transform(node, program, array)
     if node.op in ops.named(Trait.MF_TERMS):
@@ -60,7 +90,22 @@ def place_node(node: Node, program: Program, array: CimArray) -> Placed:
 
 
 def place_dense(node: Node, program: Program, array: CimArray) -> Placed:
-    """Return the part of a dense product, or of an MF product as if it were dense."""
+    """Return the part of a dense product, or of an MF product as if it were dense.
+
+    Parameters
+    ----------
+    node : Node
+        A node whose first two inputs are x and constant weights w, with an optional bias.
+    program : Program
+        The integer program.
+    array : CimArray
+        The array that the product goes onto.
+
+    Returns
+    -------
+    tuple of (list of Part, list of Outside)
+        The one part, for one sample, and the digital operations behind it.
+    """
     x, w, *bias = program.inputs_of(node)
     driven = word_digits(x.format, array.input_bits, array.lines == "signed")
     stored = word_digits(w.format, array.cell_bits)

@@ -93,24 +93,70 @@ class Part:
 
 
 def lossless_levels(rows: int, driven: Digits, stored: Digits) -> int:
-    """Return the values of a sum of `rows` products of a driven and a stored digit.
+    """Return the number of levels of a sum of `rows` products of a driven and a stored digit.
 
     rows * (2**cell_bits - 1) * (2**input_bits - 1) + 1, or twice that many plus 1 where a product may
     be negative; a sign is one bit, whatever cells and lines could carry.
+
+    Parameters
+    ----------
+    rows : int, at least 1
+        Terms of the sum.
+    driven : Digits
+        Digits on the lines.
+    stored : Digits
+        Digits in the cells.
+
+    Returns
+    -------
+    int
+        How many values the sum can take, 0 among them.
     """
     most = rows * driven.largest * stored.largest
     return 2 * most + 1 if driven.signed or stored.signed else most + 1
 
 
 def bits_for(levels: int) -> int:
-    """Return ceil(log2(levels)), at least 1."""
+    """Return the converter resolution for `levels` values: ceil(log2(levels)), at least 1.
+
+    Parameters
+    ----------
+    levels : int, at least 1
+        How many values have to be told apart.
+
+    Returns
+    -------
+    int
+        Bits of a converter, at least 1.
+    """
     return max(1, (levels - 1).bit_length())
 
 
 def place(
     where: tuple[str, str, str], part: str, product: Product, driven: Digits, stored: Digits, array: CimArray
 ) -> tuple[Part, list[Outside]]:
-    """Return the counts of a part on `array` and the operations behind it; `where` is (layer, node, op)."""
+    """Return the tiling of a product on `array`: the counts of the part, and the digital operations behind it.
+
+    Parameters
+    ----------
+    where : tuple of three str
+        (layer, node, op).
+    part : str
+        What the part computes, such as "x * w".
+    product : Product
+        Vectors, terms, outputs and groups of the product for one sample.
+    driven : Digits
+        Digits of the operand on the lines.
+    stored : Digits
+        Digits of the operand in the cells.
+    array : CimArray
+        The array; a sum longer than its `terms`, or more lines than its `sums`, are tiled.
+
+    Returns
+    -------
+    tuple of (Part, list of Outside)
+        Tiles, activations, conversions, cycles and cells for one sample, and the digital operations.
+    """
     lines = product.outputs * stored.planes * stored.passes + stored.corrected
     term_tiles, sum_tiles = -(-product.terms // array.terms), -(-lines // array.sums)
     tiles = product.groups * term_tiles * sum_tiles

@@ -185,7 +185,23 @@ class CimReport(Tabular):
         return {"array": self.array.to_json(), "per": "sample", **records, "cim_totals": self.summary()}
 
     def write_csv(self, folder: str | os.PathLike[str]) -> list[pathlib.Path]:
-        """Write each listing as a CSV file into `folder` and return the paths."""
+        """Write each listing as a CSV file into `folder` and return the paths.
+
+        Parameters
+        ----------
+        folder : str or os.PathLike
+            Where the files `<listing>.csv` go; made if missing.
+
+        Returns
+        -------
+        list of pathlib.Path
+            One path for each listing.
+
+        Raises
+        ------
+        MfsimError
+            If the folder cannot be made or written to.
+        """
         return write_listings(self.listings(), folder)
 
 
@@ -202,6 +218,11 @@ def map_program(program: Program, array: CimArray, technology: Technology | None
     program : the integer program.
     array : a description, or one of `mfsim.cim.ARRAYS`.
     technology : of the digital logic; by default `Technology()`.
+
+    Returns
+    -------
+    CimReport
+        Parts, digital operations and energy in pJ of one sample.
 
     Raises
     ------

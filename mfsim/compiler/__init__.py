@@ -68,5 +68,16 @@ def compile_model(source: str | os.PathLike[str] | onnx.ModelProto, *, multiplie
 
 
 def approximations(program: Program) -> list[str]:
-    """Return what is approximated in a program that was compiled from a third-party file, one sentence each."""
+    """Return what is approximated in a program that was compiled from a third-party file, one sentence each.
+
+    Parameters
+    ----------
+    program : Program
+        Compiled program.
+
+    Returns
+    -------
+    list of str
+        Sentences, in the order of compilation; empty where everything is exact.
+    """
     return [text for key, text in sorted(program.metadata.items()) if key.startswith(APPROXIMATION)]

@@ -49,22 +49,78 @@ class ProgramBuilder:
         return tensor.name
 
     def input(self, name: str, shape: Sequence[int], format_: Format, scale: Scale | None = None) -> str:
-        """Add an input of full range; `shape` has no batch axis. Return its name."""
+        """Add an input of full range; `shape` has no batch axis. Return its name.
+
+        Parameters
+        ----------
+        name : str
+            Name of the tensor, not yet in use.
+        shape : sequence of int
+            Shape of one sample, without batch axis.
+        format_ : Format
+            Word of the codes.
+        scale : Scale, optional
+            Scale of the codes; 1 where left out.
+
+        Returns
+        -------
+        str
+            Name of the tensor.
+        """
         return self.input_tensor(activation(name, shape, format_, scale))
 
     def input_tensor(self, tensor: Tensor) -> str:
-        """Add `tensor` as an input and return its name."""
+        """Add `tensor` as an input and return its name.
+
+        Parameters
+        ----------
+        tensor : Tensor
+            Activation, axis 0 of size 1 for the batch.
+
+        Returns
+        -------
+        str
+            Name of the tensor.
+        """
         self.inputs.append(tensor.name)
         return self._add(tensor)
 
     def constant(
         self, name: str, codes: npt.ArrayLike, format_: Format | None = None, scale: Scale | None = None
     ) -> str:
-        """Add a constant (name made unique) and return its name."""
+        """Add a constant (name made unique) and return its name.
+
+        Parameters
+        ----------
+        name : str
+            Wanted name.
+        codes : integer array, any shape
+            Codes, kept as int64.
+        format_ : Format, optional
+            Word that holds every code; the smallest one where left out.
+        scale : Scale, optional
+            Scale of the codes; 1 where left out.
+
+        Returns
+        -------
+        str
+            Name of the tensor.
+        """
         return self._add(constant(self._fresh(name), codes, format_, scale))
 
     def constant_tensor(self, tensor: Tensor) -> str:
-        """Add a constant as it is and return its name."""
+        """Add a constant as it is and return its name.
+
+        Parameters
+        ----------
+        tensor : Tensor
+            Constant, under a name not yet in use.
+
+        Returns
+        -------
+        str
+            Name of the tensor.
+        """
         return self._add(tensor)
 
     def node(
@@ -79,8 +135,35 @@ class ProgramBuilder:
     ) -> str:
         """Add a node, prove its ranges, and return the name of its first output.
 
-        Derived attributes are computed where they are not given. An error of the op is raised again
-        with the node, its op, and the shapes and words of its inputs.
+        Derived attributes are computed where they are not given.
+
+        Parameters
+        ----------
+        op : str
+            Name of a registered op.
+        inputs : sequence of str
+            Names of tensors of the program, in the op's order.
+        attributes : mapping, optional
+            Attributes of the op.
+        name : str
+            Wanted name of the node, made unique; the op's where it is "".
+        layer : str
+            Layer that the node belongs to.
+        outputs : sequence of str
+            Names of the outputs; made from the node's where it is empty.
+
+        Returns
+        -------
+        str
+            Name of the first output.
+
+        Raises
+        ------
+        ModelError
+            If an input is not there, or the number of `outputs` is wrong.
+        MfsimError
+            Of the kind that the op raises, with the node, its op, and the shapes and words of its inputs in
+            front.
         """
         name = self._fresh(name or op)
         for missing in (i for i in inputs if i not in self.tensors):
@@ -106,7 +189,20 @@ class ProgramBuilder:
         return names[0]
 
     def finish(self, outputs: Sequence[str], metadata: Mapping[str, str] | None = None) -> Program:
-        """Return the program; tensors that nothing reads or writes are left out."""
+        """Return the program; tensors that nothing reads or writes are left out.
+
+        Parameters
+        ----------
+        outputs : sequence of str
+            Names of the program's outputs.
+        metadata : mapping of str to str, optional
+            Metadata of the program.
+
+        Returns
+        -------
+        Program
+            The checked program.
+        """
         used = set(self.inputs) | set(outputs)
         for node in self.nodes:
             used.update(node.inputs, node.outputs)

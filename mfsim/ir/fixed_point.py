@@ -205,7 +205,25 @@ def requantize(
 
 
 def round_floats(values: np.ndarray, rounding: Rounding | str) -> np.ndarray:
-    """Return real values rounded to integers, in their own type: what a float file computes before it clips."""
+    """Return real values rounded to integers, in their own type: what a float file computes before it clips.
+
+    Parameters
+    ----------
+    values : floating-point array, any shape
+        Values in units of the step.
+    rounding : Rounding or str
+        Rounding rule.
+
+    Returns
+    -------
+    array of the type and shape of `values`
+        Integers.
+
+    Raises
+    ------
+    FormatError
+        If there is no such rounding.
+    """
     rule = Rounding.parse(rounding)
     if rule in (Rounding.HALF_UP, Rounding.HALF_AWAY):
         sign = np.where(values < 0, -1, 1).astype(values.dtype) if rule is Rounding.HALF_AWAY else values.dtype.type(1)
@@ -223,10 +241,32 @@ def _check_power_of_two(name: str, scale: Scale) -> None:
 def quantize_into(
     codes: np.ndarray, values: np.ndarray, scale: Scale, limits: tuple[int, int], rounding: Rounding | str
 ) -> bool:
-    """Fill `codes` with those of `values`, saturated to `limits`, as `quantize` does; return whether that was quick.
+    """Quantize real values into an array of any integer type, saturated as `quantize` does.
 
-    `codes` is an array in C order of any integer type that holds the limits. If it was not, it holds anything, and
-    `quantize` is to do it, or to say what is wrong.
+    If the quick way does not apply, `codes` holds anything, and `quantize` is to do it, or to say what is wrong.
+
+    Parameters
+    ----------
+    codes : integer array in C order, shape of `values`
+        Filled with codes; its type holds the limits.
+    values : array of real
+        Values to quantize.
+    scale : Scale
+        Powers of two.
+    limits : (int, int)
+        Least and greatest code.
+    rounding : Rounding or str
+        Rounding rule.
+
+    Returns
+    -------
+    bool
+        Whether `codes` has been filled.
+
+    Raises
+    ------
+    FormatError
+        If a step is no power of two, or there is no such rounding.
     """
     _check_power_of_two("scale", scale)
     reals = _reals(values)

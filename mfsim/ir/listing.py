@@ -36,12 +36,34 @@ _DIGESTS: WeakKeyDictionary[Program, str] = WeakKeyDictionary()
 
 
 def listing(program: Program) -> str:
-    """Return the listing of `program`, see the module header."""
+    """Return the listing of `program`, see the module header.
+
+    Parameters
+    ----------
+    program : Program
+        Integer program.
+
+    Returns
+    -------
+    str
+        One line for each input and node.
+    """
     return "\n".join(_lines(program))
 
 
 def program_line(program: Program) -> str:
-    """Return one line about `program`: its size, inputs, outputs and the first digits of its digest."""
+    """Return one line about `program`: its size, inputs, outputs and the first digits of its digest.
+
+    Parameters
+    ----------
+    program : Program
+        Integer program.
+
+    Returns
+    -------
+    str
+        One line.
+    """
     inputs, outputs = (", ".join(_ends(program, names)) for names in (program.inputs, program.outputs))
     return (
         f"Program({counted(len(program.nodes), 'node')}, inputs {inputs}, outputs {outputs}, digest {_digest(program)})"
@@ -49,17 +71,50 @@ def program_line(program: Program) -> str:
 
 
 def node_line(node: Node) -> str:
-    """Return one line about `node`: its name, op, inputs and outputs."""
+    """Return one line about `node`: its name, op, inputs and outputs.
+
+    Parameters
+    ----------
+    node : Node
+        Node of a program.
+
+    Returns
+    -------
+    str
+        One line.
+    """
     return f"Node({node.name}: {', '.join(node.outputs)} = {node.op}({', '.join(node.inputs)}))"
 
 
 def tensor_line(tensor: Tensor) -> str:
-    """Return one line about `tensor`: its name, word, shape, scale and range, and whether it is constant."""
+    """Return one line about `tensor`: its name, word, shape, scale and range, and whether it is constant.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor of a program.
+
+    Returns
+    -------
+    str
+        One line.
+    """
     return f"Tensor({tensor.name} : {_described(tensor)}{', constant' if tensor.is_constant else ''})"
 
 
 def program_html(program: Program) -> str:
-    """Return the listing of `program` as an HTML table, one row for each input and node."""
+    """Return the listing of `program` as an HTML table, one row for each input and node.
+
+    Parameters
+    ----------
+    program : Program
+        Integer program.
+
+    Returns
+    -------
+    str
+        A `table` element.
+    """
     columns = ("layer", "output", "word", "shape", "scale", "range", "op", "inputs", "attributes", "inner words")
     rows: list[tuple[object, ...]] = [
         ("", *_cells(program.tensors[name]), "input", "", "", "") for name in program.inputs

@@ -32,7 +32,24 @@ CACHE, POSITION = "cache.", "position"
 def int64_codes(codes: object, what: str) -> np.ndarray:
     """Return `codes` as an int64 array.
 
-    Raises `FormatError`, naming `what`, if one is no integer, and `RangeError` if one does not fit int64.
+    Parameters
+    ----------
+    codes : array-like of int, any shape
+        Codes, which may be Python ints.
+    what : str
+        What the codes are, for the message.
+
+    Returns
+    -------
+    int64 array
+        The codes, in the shape of `codes`.
+
+    Raises
+    ------
+    FormatError
+        If one is no integer.
+    RangeError
+        If one does not fit int64.
     """
     array = np.asarray(codes)
     if array.size and array.dtype.kind not in "biu":
@@ -195,11 +212,33 @@ class Program:
         return program_html(self)
 
     def inputs_of(self, node: Node) -> list[Tensor]:
-        """Return the input tensors of `node`, in order."""
+        """Return the input tensors of `node`, in order.
+
+        Parameters
+        ----------
+        node : Node
+            Node of this program.
+
+        Returns
+        -------
+        list of Tensor
+            Inputs.
+        """
         return [self.tensors[name] for name in node.inputs]
 
     def outputs_of(self, node: Node) -> list[Tensor]:
-        """Return the output tensors of `node`, in order."""
+        """Return the output tensors of `node`, in order.
+
+        Parameters
+        ----------
+        node : Node
+            Node of this program.
+
+        Returns
+        -------
+        list of Tensor
+            Outputs.
+        """
         return [self.tensors[name] for name in node.outputs]
 
     def constants(self) -> Iterator[Tensor]:

@@ -48,7 +48,18 @@ class Stage:
 
 
 def follows(node: Node) -> bool:
-    """Whether `node` can stand behind another in a stage: one input, and a trait of `FOLLOWERS`."""
+    """Whether `node` can stand behind another in a stage: one input, and a trait of `FOLLOWERS`.
+
+    Parameters
+    ----------
+    node : Node
+        Node of a program.
+
+    Returns
+    -------
+    bool
+        True if it can.
+    """
     return len(node.inputs) == 1 and any(node.op in ops.named(trait) for trait in FOLLOWERS)
 
 

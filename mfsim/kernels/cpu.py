@@ -53,6 +53,16 @@ def _tiles_allowed() -> bool:
 def best(forms: tuple[str, ...]) -> str:
     """Return the best of `forms` (levels, `portable` among them) that this machine has and `MFSIM_CPU` allows.
 
+    Parameters
+    ----------
+    forms : tuple of str
+        Levels of `ISAS` that a fast form is written for; it has "portable".
+
+    Returns
+    -------
+    str
+        The level, one of `forms`.
+
     Raises
     ------
     ValueError

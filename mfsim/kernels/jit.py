@@ -56,7 +56,18 @@ def _imports(module: str) -> tuple[str, ...]:
 
 
 def files_of(module: str) -> list[pathlib.Path]:
-    """Return the files that decide the kernels of `module`: its own, and those that it imports, directly or not."""
+    """Return the files that decide the kernels of `module`: its own, and those that it imports, directly or not.
+
+    Parameters
+    ----------
+    module : str
+        Dotted name of a module that is imported.
+
+    Returns
+    -------
+    list of pathlib.Path
+        Source files, in the order of their modules' names.
+    """
     found, todo = set(), [module]
     while todo:
         name = todo.pop()
@@ -68,7 +79,18 @@ def files_of(module: str) -> list[pathlib.Path]:
 
 @functools.cache
 def cache_folder(module: str) -> pathlib.Path:
-    """Return the folder in which the compiled kernels of `module` are kept."""
+    """Return the folder in which the compiled kernels of `module` are kept.
+
+    Parameters
+    ----------
+    module : str
+        Dotted name of a module that is imported.
+
+    Returns
+    -------
+    pathlib.Path
+        Folder named by the last part of `module` and 16 hexadecimal digits; it need not exist yet.
+    """
     digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__}".encode())
     for path in files_of(module):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -86,6 +108,21 @@ def kernel(function):
     """Compile `function` without the interpreter lock and without fast-math, cached on disk.
 
     What a closure holds is part of the key in the cache, and other kernels have a new key in every process.
+
+    Parameters
+    ----------
+    function : callable
+        Python function in the subset that Numba compiles in nopython mode.
+
+    Returns
+    -------
+    numba dispatcher
+        Compiled on its first call with each set of argument types.
+
+    Raises
+    ------
+    AssertionError
+        If a closure of `function` holds another kernel.
     """
     held = [cell.cell_contents for cell in function.__closure__ or ()]
     assert not any(isinstance(value, ReduceMixin) for value in held), f"{function} holds a kernel and is never cached"
@@ -93,5 +130,16 @@ def kernel(function):
 
 
 def primitive(function):
-    """Compile a primitive of `mfsim.kernels.primitives`; it is inlined into each kernel."""
+    """Compile a primitive of `mfsim.kernels.primitives`; it is inlined into each kernel.
+
+    Parameters
+    ----------
+    function : callable
+        Python function of int64 scalars.
+
+    Returns
+    -------
+    numba dispatcher
+        What kernels call.
+    """
     return _compiled(function, inline="always")

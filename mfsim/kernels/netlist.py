@@ -17,7 +17,15 @@ AND, OR, XOR, NOT, MUX = range(5)
 
 @kernel
 def evaluate(gates, nets):
-    """Fill the nets of all gates from those of inputs and registers."""
+    """Fill the nets of all gates from those of inputs and registers.
+
+    Parameters
+    ----------
+    gates : int64 array, shape (gates, 5)
+        Rows (kind, first, second, third, net), operands before their users.
+    nets : uint64 array, shape (nets, words)
+        Bits of 64 lanes a word; rows of gates are written.
+    """
     for g in range(gates.shape[0]):
         kind = gates[g, 0]
         a, b, y = nets[gates[g, 1]], nets[gates[g, 2]], nets[gates[g, 4]]
@@ -41,7 +49,17 @@ def evaluate(gates, nets):
 
 @kernel
 def clock(registers, buffer, nets):
-    """Take over the data of all `registers` [n, 2] (net of the data, net of the output) at once."""
+    """Take over the data of all `registers` [n, 2] (net of the data, net of the output) at once.
+
+    Parameters
+    ----------
+    registers : int64 array, shape (n, 2)
+        Net of the data and net of the output of each register.
+    buffer : uint64 array, shape (n, words)
+        Scratch for the values before the edge.
+    nets : uint64 array, shape (nets, words)
+        Outputs of registers are written.
+    """
     for r in range(registers.shape[0]):
         buffer[r] = nets[registers[r, 0]]
     for r in range(registers.shape[0]):
@@ -67,7 +85,17 @@ def _transpose(block):
 
 @kernel
 def pack(codes, rows, nets):
-    """Set the nets of one word of a port: `codes` [lanes], `rows` the net of each bit, lowest first."""
+    """Set the nets of one word of a port: `codes` [lanes], `rows` the net of each bit, lowest first.
+
+    Parameters
+    ----------
+    codes : int64 array, shape (64 * words,)
+        Code of each lane, in two's complement.
+    rows : int64 array, shape (bits,)
+        Net of each bit, lowest first; 1 to 64 bits.
+    nets : uint64 array, shape (nets, words)
+        Rows `rows` are written.
+    """
     block = np.empty(64, dtype=np.uint64)
     for k in range(nets.shape[1]):
         for lane in range(64):
@@ -79,7 +107,19 @@ def pack(codes, rows, nets):
 
 @kernel
 def unpack(nets, rows, signed, codes):
-    """Fill `codes` [lanes] from the nets `rows` of one word, lowest bit first."""
+    """Fill `codes` [lanes] from the nets `rows` of one word, lowest bit first.
+
+    Parameters
+    ----------
+    nets : uint64 array, shape (nets, words)
+        Bits of 64 lanes a word.
+    rows : int64 array, shape (bits,)
+        Net of each bit, lowest first; 1 to 64 bits.
+    signed : bool
+        Whether the highest bit is the sign.
+    codes : int64 array, shape (64 * words,)
+        Filled with the code of each lane.
+    """
     block = np.empty(64, dtype=np.uint64)
     for k in range(nets.shape[1]):
         for bit in range(rows.size):

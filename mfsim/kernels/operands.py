@@ -29,5 +29,16 @@ class Operand(NamedTuple):
 
 
 def stored(low: int, high: int) -> type[np.signedinteger[Any] | np.unsignedinteger[Any]]:
-    """Return the narrowest of `STORED` that holds low..high, a range in int64."""
+    """Return the narrowest of `STORED` that holds low..high, a range in int64.
+
+    Parameters
+    ----------
+    low, high : int
+        Ends of the range, both included, low <= high.
+
+    Returns
+    -------
+    numpy integer type
+        int8, uint8, int16, int32 or int64.
+    """
     return next(word for word, least, greatest in _LIMITS if least <= low and high <= greatest)

@@ -10,7 +10,22 @@ ROUNDINGS = ("half_even", "half_up", "half_away", "floor", "ceil", "toward_zero"
 
 @kernel
 def round_shift(code, places, rounding):
-    """Return code / 2**places rounded; places in -62..62."""
+    """Return code / 2**places rounded; places in -62..62.
+
+    Parameters
+    ----------
+    code : int64
+        A code; the caller proves that its shifted and rounded forms fit 64 bits.
+    places : int
+        Bits to the right, -62 to 62; negative ones are a left shift, which is exact.
+    rounding : int
+        Index into `ROUNDINGS`, 0 to 5.
+
+    Returns
+    -------
+    int64
+        The rounded code.
+    """
     if places == 0:
         return code
     if places < 0:
@@ -32,7 +47,22 @@ def round_shift(code, places, rounding):
 
 @kernel
 def clamped(code, lo, hi, low, high):
-    """Clamp to lo..hi, comparing only the ends that are asked for."""
+    """Clamp to lo..hi, comparing only the ends that are asked for.
+
+    Parameters
+    ----------
+    code : int64
+        A code.
+    lo, hi : int64
+        Ends of the range, both included, lo <= hi.
+    low, high : bool
+        Whether the lower and the upper end is compared.
+
+    Returns
+    -------
+    int64
+        The code, or the end that it passed.
+    """
     if low:
         code = select(less(code, lo), lo, code)
     if high:

@@ -9,10 +9,21 @@ from mfsim.kernels.primitives import addsub, negate, shift_left
 
 
 def digits_of(codes):
-    """Return places and signs [constants, digits] and how many digits each has, positive ones first.
+    """Return the non-adjacent forms of constants: places and signs [constants, digits], and how many digits each has.
 
     With 3 c = c + 2 c the digits of c are where the bits of 3 c and c differ: + where 3 c has the bit. This is
     work done beforehand.
+
+    Parameters
+    ----------
+    codes : sequence of int, shape (constants,)
+        Constants, in int64.
+
+    Returns
+    -------
+    tuple of int64 arrays
+        Places, 0 to 63, and signs, -1 or +1, both of shape (constants, digits), padded with 0, positive digits
+        first; numbers of digits, shape (constants,).
     """
     found = []
     for code in codes:
@@ -33,7 +44,24 @@ def _shifted(code, places):
 
 @kernel
 def product(code, places, signs, count):
-    """Return the sum of `count` shifted copies of a code, count >= 1."""
+    """Return the product of a code with a constant as the sum of `count` shifted copies, count >= 1.
+
+    Parameters
+    ----------
+    code : int64
+        A code; the caller proves that all partial sums fit 64 bits.
+    places : int64 array, shape (digits,)
+        Left shift of each digit, in bits.
+    signs : int64 array, shape (digits,)
+        -1 or +1 for each digit.
+    count : int
+        Digits used, 1 to digits.
+
+    Returns
+    -------
+    int64
+        code times sum(signs * 2**places) over the first `count` digits.
+    """
     total = _shifted(code, places[0])
     if signs[0] < 0:
         total = negate(total, -1)

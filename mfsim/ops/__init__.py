@@ -51,26 +51,80 @@ REGISTRY, _FAMILY_OF = _collect()
 
 
 def get(name: str) -> Op:
-    """Return the op called `name`; `UnsupportedOpError` names a close one."""
+    """Return the op called `name`; `UnsupportedOpError` names a close one.
+
+    Parameters
+    ----------
+    name : str
+        Name of an op, in snake case.
+
+    Returns
+    -------
+    Op
+        The op.
+
+    Raises
+    ------
+    UnsupportedOpError
+        If there is none of that name.
+    """
     if name not in REGISTRY:
         raise UnsupportedOpError(f"`{name}` is not an op of the integer program{did_you_mean(name, REGISTRY)}")
     return REGISTRY[name]
 
 
 def family_of(name: str) -> str:
-    """Return the family of the op called `name`; `UnsupportedOpError` names a close one."""
+    """Return the family of the op called `name`; `UnsupportedOpError` names a close one.
+
+    Parameters
+    ----------
+    name : str
+        Name of an op, in snake case.
+
+    Returns
+    -------
+    str
+        One of `FAMILIES`.
+
+    Raises
+    ------
+    UnsupportedOpError
+        If there is no op of that name.
+    """
     return _FAMILY_OF[get(name).name]
 
 
 @functools.cache
 def named(trait: Trait) -> frozenset[str]:
-    """Return the names of the ops with `trait`."""
+    """Return the names of the ops with `trait`.
+
+    Parameters
+    ----------
+    trait : Trait
+        What the ops have.
+
+    Returns
+    -------
+    frozenset of str
+        Keys of `REGISTRY`.
+    """
     return frozenset(op.name for op in REGISTRY.values() if trait in op.traits)
 
 
 @functools.cache
 def op_types(trait: Trait) -> frozenset[str]:
-    """Return what the ops with `trait` are called in model.onnx, masked forms included."""
+    """Return what the ops with `trait` are called in model.onnx, masked forms included.
+
+    Parameters
+    ----------
+    trait : Trait
+        What the ops have.
+
+    Returns
+    -------
+    frozenset of str
+        Op types of the domain `org.mfsim`.
+    """
     return frozenset(
         t for op in REGISTRY.values() if trait in op.traits and op.signature for t in op.signature.op_types
     )
@@ -84,12 +138,43 @@ def signatures() -> Mapping[str, Signature]:
 
 
 def realisation(name: str, file: str) -> ModuleType:
-    """Return the module `file`, one of `REALISATIONS`, of the family of the op called `name`."""
+    """Return the module `file`, one of `REALISATIONS`, of the family of the op called `name`.
+
+    Parameters
+    ----------
+    name : str
+        Name of an op, in snake case.
+    file : str
+        One of `REALISATIONS`.
+
+    Returns
+    -------
+    module
+        Imported when first asked for.
+
+    Raises
+    ------
+    UnsupportedOpError
+        If there is no op of that name.
+    ModuleNotFoundError
+        If the family has no such file.
+    """
     return importlib.import_module(f"{__name__}.{family_of(name)}.{file}")
 
 
 def realisations(file: str) -> Iterator[ModuleType]:
-    """Yield the module `file`, one of `REALISATIONS`, of each family that has it."""
+    """Yield the module `file`, one of `REALISATIONS`, of each family that has it.
+
+    Parameters
+    ----------
+    file : str
+        One of `REALISATIONS`.
+
+    Yields
+    ------
+    module
+        In the order of `FAMILIES`.
+    """
     for family in FAMILIES:
         package = importlib.import_module(f"{__name__}.{family}")
         if any(info.name == file for info in pkgutil.iter_modules(package.__path__)):
@@ -97,17 +182,65 @@ def realisations(file: str) -> Iterator[ModuleType]:
 
 
 def plain_kernel(name: str) -> Callable[..., int | None]:
-    """Return the plain kernel of the op called `name`: `run(inputs, attributes, outputs)`; see `mfsim.kernels`."""
+    """Return the plain kernel of the op called `name`: `run(inputs, attributes, outputs)`; see `mfsim.kernels`.
+
+    Parameters
+    ----------
+    name : str
+        Name of an op, in snake case.
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs) to the number of overflows, or None where none can happen.
+
+    Raises
+    ------
+    UnsupportedOpError
+        If there is no op of that name.
+    """
     run: Callable[..., int | None] = getattr(realisation(name, "kernels"), f"run_{name}")
     return run
 
 
 def fast_kernel(name: str) -> Callable[..., Callable[..., int | None] | None]:
-    """Return the `prepare(inputs, outputs, attributes)` of the fast kernel of the op called `name`; see `mfsim.kernels`."""
+    """Return the `prepare(inputs, outputs, attributes)` of the fast kernel of the op called `name`; see `mfsim.kernels`.
+
+    Parameters
+    ----------
+    name : str
+        Name of an op, in snake case, that has a fast kernel.
+
+    Returns
+    -------
+    callable
+        prepare(inputs, outputs, attributes) to a `run`, or None where the plain kernel has to do.
+
+    Raises
+    ------
+    UnsupportedOpError
+        If there is no op of that name.
+    """
     prepare: Callable[..., Callable[..., int | None] | None] = getattr(realisation(name, "fast"), f"prepare_{name}")
     return prepare
 
 
 def fast_isas(name: str) -> tuple[str, ...]:
-    """Return the levels of `mfsim.kernels.cpu` that the fast kernel of the op called `name` is written for."""
+    """Return the levels of `mfsim.kernels.cpu` that the fast kernel of the op called `name` is written for.
+
+    Parameters
+    ----------
+    name : str
+        Name of an op, in snake case, that has a fast kernel.
+
+    Returns
+    -------
+    tuple of str
+        Levels.
+
+    Raises
+    ------
+    UnsupportedOpError
+        If there is no op of that name.
+    """
     return tuple(getattr(realisation(name, "fast"), f"{name.upper()}_ISAS"))

@@ -26,7 +26,25 @@ SHIFTS_OF_A_SUM = (
 
 
 def align(op: str, scales: Sequence[Scale]) -> tuple[Scale, tuple[int, ...]]:
-    """Return the finest grid of `scales` and the left shift that brings each operand to it."""
+    """Return the finest grid of `scales` and the left shift that brings each operand to it.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for messages.
+    scales : sequence of Scale
+        Grids of the operands, at least one.
+
+    Returns
+    -------
+    tuple of Scale and tuple of int
+        The grid, and shifts in bits, 0 to 62, one for each operand.
+
+    Raises
+    ------
+    FormatError
+        If per-channel scales differ, or scales are not powers of two apart, or more than 62 bits.
+    """
     if all(scale == scales[0] for scale in scales):
         return scales[0], (0,) * len(scales)
     shown = " and ".join(dict.fromkeys(str(scale) for scale in scales))
@@ -46,12 +64,40 @@ def align(op: str, scales: Sequence[Scale]) -> tuple[Scale, tuple[int, ...]]:
 
 
 def shifted(range_: Range, places: int) -> Range:
-    """Return the range of codes that are shifted left."""
+    """Return the range of codes that are shifted left.
+
+    Parameters
+    ----------
+    range_ : Range
+        Range of the codes.
+    places : int
+        Bits, at least 0.
+
+    Returns
+    -------
+    Range
+        Along the same axis.
+    """
     return range_.map(lambda lo, hi: (lo << places, hi << places))
 
 
 def check_shifts(op: str, names: Sequence[str], given: Sequence[Value], needed: Sequence[Value]) -> None:
-    """Raise `FormatError` unless the shifts of the node are those that its scales need."""
+    """Raise `FormatError` unless the shifts of the node are those that its scales need.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for messages.
+    names : sequence of str
+        Names of the attributes.
+    given, needed : sequence
+        Values of the node, and those that its scales need.
+
+    Raises
+    ------
+    FormatError
+        If a pair differs.
+    """
     for name, value, expected in zip(names, given, needed, strict=True):
         if value != expected:
             raise FormatError(f"`{name}` of op `{op}` must be {expected} for the scales of its operands, not {value}")
@@ -72,7 +118,29 @@ def _operand_scale(op: str, a: Tensor, b: Tensor) -> Scale:
 
 
 def derive_sum(op: str, tensors: Sequence[Tensor], attributes: Mapping[str, Value]) -> dict[str, Value]:
-    """Return `shift_a` and `shift_b` of add and sub."""
+    """Return `shift_a` and `shift_b` of add and sub.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for messages.
+    tensors : sequence of Tensor
+        a and b.
+    attributes : mapping
+        Not used.
+
+    Returns
+    -------
+    dict of str to int
+        Bits, 0 to 62.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not suit each other, or a is constant.
+    FormatError
+        If the scales do not; see `align`.
+    """
     a, b = tensors
     _, shifts = align(op, (a.scale, _operand_scale(op, a, b)))
     return {"shift_a": shifts[0], "shift_b": shifts[1]}
@@ -101,7 +169,33 @@ def _sum_axis(a: Tensor, b: Tensor) -> int | None:
 
 
 def infer_sum(op: str, sign: int, tensors: Sequence[Tensor], attributes: Mapping[str, Any]) -> Inference:
-    """Return what is proved of a + sign * b; the bounds are attained unless a and b are one tensor."""
+    """Return what is proved of a + sign * b; the bounds are attained unless a and b are one tensor.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for messages.
+    sign : int
+        +1 or -1.
+    tensors : sequence of Tensor
+        a and b.
+    attributes : mapping
+        `shift_a` and `shift_b`, in bits.
+
+    Returns
+    -------
+    Inference
+        Words `aligned_a` and `aligned_b` where an operand is shifted.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not suit each other, or a is constant.
+    FormatError
+        If the scales or shifts do not.
+    RangeError
+        If no word of at most 63 bits holds the sum.
+    """
     a, b = tensors
     scale, needed = align(op, (a.scale, _operand_scale(op, a, b)))
     shifts = (attributes["shift_a"], attributes["shift_b"])
@@ -125,7 +219,20 @@ SUM_HELD = {"plain.left": "aligned_a", "plain.right": "aligned_b", "combine.b": 
 
 
 def count_sum(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[Row]:
-    """Return one addition for each code, and the alignment (offline for a constant)."""
+    """Return one addition for each code, and the alignment (offline for a constant).
+
+    Parameters
+    ----------
+    node : Node
+        The node, with its words.
+    inputs, outputs : sequence of Tensor
+        Its tensors.
+
+    Returns
+    -------
+    list of Row
+        For one sample.
+    """
     a, b = inputs
     n = size(a.shape)
     widths = [

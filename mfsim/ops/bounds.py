@@ -44,6 +44,15 @@ class Operands:
         """Return the type in which all sums of terms are exact, and the operands in it.
 
         A term is at most |x| * 2**shift_x + |w| * 2**shift_w, or |x| * |w| if `product`.
+
+        Parameters
+        ----------
+        shift_x, shift_w : int; greatest left shifts of the parts, in bits, at least 0
+        product : bool; whether terms are products
+
+        Returns
+        -------
+        tuple of type and Operands; numpy.int64 where all sums stay below 2**62, else object
         """
         x, w = (max(abs(int(lo.min())), abs(int(hi.max())), 1) for lo, hi in self._pairs())
         largest = self.length * (x * w if product else (x << shift_x) + (w << shift_w))
@@ -86,14 +95,33 @@ class Bounds:
 
     @classmethod
     def of_terms(cls, low: np.ndarray, high: np.ndarray, taps: int = 0) -> Bounds:
-        """Return the bounds for terms between `low` and `high` [terms, outputs]."""
+        """Return the bounds for terms between `low` and `high` [terms, outputs].
+
+        Parameters
+        ----------
+        low, high : array, shape (terms, outputs); bounds of single terms, int64 or Python ints
+        taps : int; taps of a window, or 0
+
+        Returns
+        -------
+        Bounds; arrays of shape (outputs,), or (taps, outputs)
+        """
         sums = [_summed(part, taps) for part in (low, high, np.minimum(low, 0), np.maximum(high, 0))]
         low, high = (_by_tap(part, taps) for part in (low, high))
         term = low.min(axis=-1), high.max(axis=-1)
         return cls(sums[0], sums[1], sums[2], sums[3], term)
 
     def with_terms(self, more: Bounds) -> Bounds:
-        """Return the bounds of sums of these terms and `more`."""
+        """Return the bounds of sums of these terms and `more`.
+
+        Parameters
+        ----------
+        more : Bounds; bounds of other terms of the same outputs
+
+        Returns
+        -------
+        Bounds; of the joined sums
+        """
         term = np.minimum(self.term[0], more.term[0]), np.maximum(self.term[1], more.term[1])
         sums = [a + b for a, b in zip(self._sums(), more._sums(), strict=True)]
         return Bounds(sums[0], sums[1], sums[2], sums[3], term)
@@ -108,7 +136,16 @@ class Bounds:
         return self.lo, self.hi, self.least, self.greatest
 
     def started_with(self, bias: np.ndarray | None) -> Bounds:
-        """Return the bounds of sums that `bias` (Python ints, one for each output, or None) starts."""
+        """Return the bounds of sums that `bias` (Python ints, one for each output, or None) starts.
+
+        Parameters
+        ----------
+        bias : object array, shape (outputs,), or None; codes on the grid of the sums
+
+        Returns
+        -------
+        Bounds; of the sums with it
+        """
         if bias is None:
             return self
         least, greatest = np.minimum(bias, 0) + self.least, np.maximum(bias, 0) + self.greatest
@@ -120,7 +157,16 @@ class Bounds:
         return int(min(self.least)), int(max(self.greatest))
 
     def range(self, axis: int) -> Range:
-        """Return the range of the whole sums, along `axis` where outputs differ."""
+        """Return the range of the whole sums, along `axis` where outputs differ.
+
+        Parameters
+        ----------
+        axis : int; axis of the outputs, batch axis counted
+
+        Returns
+        -------
+        Range; with one entry, or one for each output
+        """
         return Range(tuple(self.lo), tuple(self.hi), axis if len(self.lo) > 1 else None)
 
 
@@ -142,7 +188,16 @@ class Windows:
         return (self.rows, self.columns) != (((0, self.kernel[0]),), ((0, self.kernel[1]),))
 
     def union(self, inside: Bounds, outside: Bounds) -> Bounds:
-        """Return the bounds over all windows, for those of each tap on x and on padding."""
+        """Return the bounds over all windows, for those of each tap on x and on padding.
+
+        Parameters
+        ----------
+        inside, outside : Bounds; bounds of each tap, arrays [taps, outputs], on codes of x and on padding
+
+        Returns
+        -------
+        Bounds; arrays of shape (outputs,)
+        """
         lo, hi, least, greatest = (self._sums(a, b) for a, b in zip(inside._sums(), outside._sums(), strict=True))
         (row_in, row_out), (column_in, column_out) = (
             _met(spans, taps) for spans, taps in zip((self.rows, self.columns), self.kernel, strict=True)
@@ -173,7 +228,18 @@ def _met(spans: Spans, taps: int) -> tuple[np.ndarray, np.ndarray]:
 def over_windows(
     found: Callable[[Operands], tuple[Bounds, ...]], operands: Operands, windows: Windows | None
 ) -> tuple[Bounds, ...]:
-    """Return what `found` bounds, over all windows; padded taps contribute what code 0 does."""
+    """Return what `found` bounds, over all windows; padded taps contribute what code 0 does.
+
+    Parameters
+    ----------
+    found : callable; operands to a tuple of `Bounds`
+    operands : Operands; bounds of the operands of all taps inside x
+    windows : Windows or None; windows of a convolution; None for a matrix product
+
+    Returns
+    -------
+    tuple of Bounds; as many as `found` returns
+    """
     if windows is None or not windows.padded:
         return found(operands)
     operands = replace(operands, taps=windows.kernel[0] * windows.kernel[1])
@@ -181,17 +247,48 @@ def over_windows(
 
 
 def spread(values: Sequence[int], count: int) -> list[int]:
-    """Return `count` values: the given ones, or the single one repeated."""
+    """Return `count` values: the given ones, or the single one repeated.
+
+    Parameters
+    ----------
+    values : sequence of int; one, or `count`
+    count : int; length of the result
+
+    Returns
+    -------
+    list of int; of length `count`
+    """
     return list(values) * count if len(values) == 1 else list(values)
 
 
 def signs(codes: np.ndarray, zero: int) -> np.ndarray:
-    """Return the signs of `codes` in their own type, `zero` for the code 0."""
+    """Return the signs of `codes` in their own type, `zero` for the code 0.
+
+    Parameters
+    ----------
+    codes : array; codes, integers of any type
+    zero : int; 0 or 1
+
+    Returns
+    -------
+    array; -1, 0 or 1, of the shape and type of `codes`
+    """
     return np.where(codes > 0, 1, np.where(codes < 0, -1, zero)).astype(codes.dtype)
 
 
 def mf_parts(x: np.ndarray, w: np.ndarray, form: str, zero: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the x-parts and w-parts of MF terms, from the definition (`mfsim/ops/products.py`)."""
+    """Return the x-parts and w-parts of MF terms, from the definition (`mfsim/ops/products.py`).
+
+    Parameters
+    ----------
+    x, w : array; codes that broadcast to each other
+    form : str; "ef" or "abs"
+    zero : int; sign of the code 0, 0 or 1
+
+    Returns
+    -------
+    tuple of array; (x-parts, w-parts), each on the grid of its operand
+    """
     if form == "ef":
         return signs(w, zero) * x, signs(x, zero) * w
     return signs(w, zero) * abs(x), signs(x, zero) * abs(w)
@@ -205,6 +302,15 @@ def mf_bounds(operands: Operands, attributes: Mapping[str, Any]) -> tuple[Bounds
 
     Every part, and its negative and positive half, is linear on each side of 0 in x and in w, so the
     extremes lie among the ends and -1, 0, 1.
+
+    Parameters
+    ----------
+    operands : Operands; bounds of x and w
+    attributes : mapping; `form`, `sign_zero`, `shift_x` and `shift_w`
+
+    Returns
+    -------
+    tuple of Bounds; (x-parts, w-parts, whole terms), in Python ints
     """
     shifts_x, shifts_w = attributes["shift_x"], attributes["shift_w"]
     kind, exact = operands.exact(max(shifts_x), max(shifts_w), product=False)
@@ -231,7 +337,16 @@ def _mf_bounds(
 
 
 def dense_bounds(operands: Operands) -> Bounds:
-    """Return the bounds of sums of products."""
+    """Return the bounds of sums of products.
+
+    Parameters
+    ----------
+    operands : Operands; bounds of x and w
+
+    Returns
+    -------
+    Bounds; in Python ints, in LSBs of x times LSBs of w
+    """
     _, exact = operands.exact(0, 0, product=True)
     return functools.reduce(Bounds.with_terms, map(_dense_bounds, exact.blocks())).in_ints()
 

@@ -54,7 +54,20 @@ FUNCTIONS: dict[str, Callable[[mpmath.mpf], mpmath.mpf]] = {
 
 
 def nearest(value: mpmath.mpf, lo: int, hi: int) -> int:
-    """Return the integer nearest to `value`, halves away from zero, or the nearer end of lo..hi."""
+    """Return the integer nearest to `value`, halves away from zero, or the nearer end of lo..hi.
+
+    Parameters
+    ----------
+    value : mpmath.mpf
+        Any number, infinities too.
+    lo, hi : int
+        Ends, both included.
+
+    Returns
+    -------
+    int
+        lo to hi.
+    """
     if value <= lo:
         return lo
     if value >= hi:
@@ -64,7 +77,23 @@ def nearest(value: mpmath.mpf, lo: int, hi: int) -> int:
 
 
 def checked_gain(gain: float) -> mpmath.mpf:
-    """Return `gain`, a positive double, exactly; a `FormatError` for any other number."""
+    """Return `gain`, a positive double, exactly; a `FormatError` for any other number.
+
+    Parameters
+    ----------
+    gain : float
+        Factor of the argument.
+
+    Returns
+    -------
+    mpmath.mpf
+        The same number.
+
+    Raises
+    ------
+    FormatError
+        If it is not positive and finite.
+    """
     if not 0 < gain < math.inf:
         raise FormatError(f"`gain` must be a positive number, not {gain!r}")
     return mpmath.mpf(float(gain))

@@ -73,7 +73,20 @@ class IntegerBody:
     needs_bits: Callable[[Node, Tensors, Tensors], int] = _no_bits
 
     def input_names(self, op: Op, count: int) -> list[str]:
-        """Return the names of the op's inputs as the body reads them, for a node with `count` inputs."""
+        """Return the names of the op's inputs as the body reads them, for a node with `count` inputs.
+
+        Parameters
+        ----------
+        op : Op
+            The op of the body.
+        count : int
+            Inputs of a node, which decides how many a variadic one stands for.
+
+        Returns
+        -------
+        list of str
+            In the order of the op's inputs.
+        """
         names = [name.rstrip("?") for name in op.inputs]
         if names[-1].endswith("*"):
             variadic = names.pop()[:-1]
@@ -81,7 +94,20 @@ class IntegerBody:
         return names
 
     def function(self, op: Op, count: int) -> onnx.FunctionProto:
-        """Return the function for nodes of `op` with `count` inputs (the same for every count if not variadic)."""
+        """Return the function for nodes of `op` with `count` inputs (the same for every count if not variadic).
+
+        Parameters
+        ----------
+        op : Op
+            The op of the body.
+        count : int
+            Inputs of a node.
+
+        Returns
+        -------
+        onnx.FunctionProto
+            In the domain `org.mfsim.integer`, with the output `y`.
+        """
         names = [*self.input_names(op, count), *self.extra]
         text = self.text if isinstance(self.text, str) else self.text(count)
         attributes = ", ".join(attribute.name for attribute in op.attributes)
@@ -91,34 +117,108 @@ class IntegerBody:
 
     @staticmethod
     def function_name(op: Op, count: int) -> str:
-        """Return the op's name in CamelCase, followed by the number of inputs where that varies."""
+        """Return the op's name in CamelCase, followed by the number of inputs where that varies.
+
+        Parameters
+        ----------
+        op : Op
+            The op of the body.
+        count : int
+            Inputs of a node.
+
+        Returns
+        -------
+        str
+            Such as "MfMatmul" or "Concat3".
+        """
         name = "".join(part[0].upper() + part[1:] for part in op.name.split("_"))
         return f"{name}{count}" if op.inputs[-1].endswith("*") else name
 
 
 def attributes_of(node: Node) -> Mapping[str, Any]:
-    """Return the attributes of `node`, whose kinds its op has checked."""
+    """Return the attributes of `node`, whose kinds its op has checked.
+
+    Parameters
+    ----------
+    node : Node
+        Any node.
+
+    Returns
+    -------
+    mapping
+        Values by name.
+    """
     return node.attributes
 
 
 def bits_of(*values: int) -> int:
-    """Return the bits of the smallest signed word that holds all `values`."""
+    """Return the bits of the smallest signed word that holds all `values`.
+
+    Parameters
+    ----------
+    *values : int
+        At least one.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
     return 1 + max((v if v >= 0 else -v - 1).bit_length() for v in values)
 
 
 def channelwise(values: Sequence[int], axis: int, ndim: int) -> np.ndarray:
-    """Return `values`, one for each index of `axis` of `ndim` axes, in a shape that broadcasts; one value as a scalar."""
+    """Return `values`, one for each index of `axis` of `ndim` axes, in a shape that broadcasts; one value as a scalar.
+
+    Parameters
+    ----------
+    values : sequence of int
+        One, or one for each index of `axis`.
+    axis : int
+        0 to ndim - 1.
+    ndim : int
+        Axes of the array that it broadcasts to.
+
+    Returns
+    -------
+    int64 array
+        Shape () or (n, 1, ..., 1).
+    """
     array = np.array(values, dtype=np.int64)
     return array.reshape(()) if array.size == 1 else array.reshape(-1, *[1] * (ndim - 1 - axis))
 
 
 def target(shape: Sequence[int]) -> list[int]:
-    """Return the argument of Reshape for an activation of `shape`, whatever its batch."""
+    """Return the argument of Reshape for an activation of `shape`, whatever its batch.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Shape, batch axis first.
+
+    Returns
+    -------
+    list of int
+        The shape with 0 (copy) for the batch.
+    """
     return [0, *shape[1:]]
 
 
 def greatest_sum(tensor: Tensor, axes: tuple[int, ...]) -> int:
-    """Return the greatest sum of magnitudes of codes of `tensor` along `axes`: exact if constant, else a bound."""
+    """Return the greatest sum of magnitudes of codes of `tensor` along `axes`: exact if constant, else a bound.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        A constant or an activation.
+    axes : tuple of int
+        Axes that are summed along.
+
+    Returns
+    -------
+    int
+        In codes, at least 0.
+    """
     if tensor.codes is None or not tensor.codes.size:
         return math.prod(tensor.shape[axis] for axis in axes) * tensor.range.bound
     magnitudes = np.abs(tensor.codes).astype(object)

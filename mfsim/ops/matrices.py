@@ -20,6 +20,27 @@ def matrix_sums(op: str, x: Tensor, w: Tensor) -> Sums:
 
     Raises `ShapeError` where x and w do not fit together, `FormatError` where w has a scale for each
     index of another axis than the outputs of constant weights.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for messages.
+    x : Tensor
+        [batch, ..., K].
+    w : Tensor
+        Constant [K, O], or activation [batch, ..., K, O].
+
+    Returns
+    -------
+    Sums
+        With the outputs along the last axis.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit together, or there is no term or no output.
+    FormatError
+        If w has a scale along another axis than the outputs of constant weights.
     """
     a, b, last = x.shape, w.shape, len(x.shape) - 1
     if w.is_constant and (len(b) != 2 or len(a) < 2 or a[-1] != b[0]):
@@ -45,6 +66,19 @@ def _dynamic_bounds(w: Tensor) -> list[np.ndarray]:
 
 
 def matrix_terms(x: np.ndarray, w: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield, for each term k, its operands x[..., k] and w[..., k, :], shaped to broadcast to the output."""
+    """Yield, for each term k, its operands x[..., k] and w[..., k, :], shaped to broadcast to the output.
+
+    Parameters
+    ----------
+    x : object array, shape (batch, ..., K)
+        Codes.
+    w : object array, shape (K, O) or (batch, ..., K, O)
+        Codes.
+
+    Yields
+    ------
+    tuple of object arrays
+        (x of shape (..., 1), w of shape (O,) or (..., 1, O)).
+    """
     for k in range(x.shape[-1]):
         yield x[..., k : k + 1], w[..., k : k + 1, :] if w.ndim > 2 else w[k]

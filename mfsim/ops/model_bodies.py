@@ -40,6 +40,11 @@ def bodies() -> dict[tuple[str, str], onnx.FunctionProto]:
 def set_bodies(model: onnx.ModelProto) -> None:
     """Give `model` the bodies and domains of the ops that its graph uses, and no others.
 
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        Changed in place: its functions and imported domains are replaced.
+
     Raises
     ------
     ExportError

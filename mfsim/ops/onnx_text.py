@@ -13,6 +13,20 @@ def choices(attribute: str, names: tuple[str, ...], value: str) -> str:
 
     `value` is the name of any int64 [1] of 0 in the body. All strings go through one Concat: the
     reference evaluator of onnx compares strings only if they come from one array.
+
+    Parameters
+    ----------
+    attribute : str
+        Name of a string attribute.
+    names : tuple of str
+        Values that it may have.
+    value : str
+        Name of an int64 [1] of 0.
+
+    Returns
+    -------
+    str
+        Statements in the syntax of `onnx.parser`.
     """
     listed = ", ".join(f'"{name}"' for name in names)
     lines = [

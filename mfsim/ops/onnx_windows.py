@@ -30,7 +30,22 @@ PLANES_TEXT = """
 def taps(
     width: int, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int], output: Sequence[int]
 ) -> np.ndarray:
-    """Return, for planes that are `width` wide, the address of each tap (rows) of each output position (columns)."""
+    """Return, for planes that are `width` wide, the address of each tap (rows) of each output position (columns).
+
+    Parameters
+    ----------
+    width : int
+        Codes of a row of the padded plane.
+    kernel, strides, dilations : sequence of int
+        Of rows and columns.
+    output : sequence of int
+        Rows and columns of the output.
+
+    Returns
+    -------
+    int array, shape (kernel area, output positions)
+        Addresses in a flat plane.
+    """
     lines, columns = (
         (np.arange(k) * d)[:, None] + (np.arange(n) * s)[None, :]
         for k, s, d, n in zip(kernel, strides, dilations, output, strict=True)
@@ -40,7 +55,24 @@ def taps(
 
 
 def window_inputs(x: Tensor, y: Tensor, kernel: Sequence[int], attributes: Mapping[str, Any], padding: int) -> Arrays:
-    """Return the derived inputs for windows of `kernel` over x [1, channels, height, width] that give y."""
+    """Return the derived inputs for windows of `kernel` over x [1, channels, height, width] that give y.
+
+    Parameters
+    ----------
+    x, y : Tensor
+        Input and output, [batch, channels, height, width].
+    kernel : sequence of int
+        Rows and columns of the window.
+    attributes : mapping
+        `strides`, `pads` and perhaps `dilations`.
+    padding : int
+        Code that stands for padding.
+
+    Returns
+    -------
+    dict
+        Arrays by the names of `WINDOW_EXTRA`.
+    """
     top, left, bottom, right = attributes["pads"]
     height, width = x.shape[2] + top + bottom, x.shape[3] + left + right
     return {
@@ -66,7 +98,18 @@ CONVOLUTION_EXTRA = {
 
 
 def columns_text(planes: str, columns: str) -> str:
-    """Return statements that gather the windows of `planes` as `columns`."""
+    """Return statements that gather the windows of `planes` as `columns`.
+
+    Parameters
+    ----------
+    planes, columns : str
+        Names of values in the body.
+
+    Returns
+    -------
+    str
+        Statements in the syntax of `onnx.parser`.
+    """
     return f"""
   gathered_{columns} = Gather<axis: int = 2>({planes}, taps)
   {columns} = Reshape(gathered_{columns}, columns_shape)
@@ -74,7 +117,20 @@ def columns_text(planes: str, columns: str) -> str:
 
 
 def convolution_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
-    """Return the derived inputs of a convolution, those for an absent bias too."""
+    """Return the derived inputs of a convolution, those for an absent bias too.
+
+    Parameters
+    ----------
+    node : Node
+        A convolution.
+    inputs, outputs : sequence of Tensor
+        Its tensors.
+
+    Returns
+    -------
+    dict
+        Arrays by the names of `CONVOLUTION_EXTRA`, and `bias` [1], 0, for a node that has none.
+    """
     x, w, *bias = inputs
     (y,), groups = outputs, attributes_of(node)["groups"]
     terms, positions = math.prod(w.shape[1:]), math.prod(y.shape[2:])
@@ -92,6 +148,20 @@ def convolution_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
 
 
 def matmul_inputs(node: Node, inputs: Tensors, outputs: Tensors) -> Arrays:
+    """Return the derived inputs of a matrix product: a bias of 0 for a node that has none.
+
+    Parameters
+    ----------
+    node : Node
+        A matrix product.
+    inputs, outputs : sequence of Tensor
+        Its tensors.
+
+    Returns
+    -------
+    dict
+        `bias`.
+    """
     return {"bias": [0]}
 
 

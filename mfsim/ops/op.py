@@ -47,7 +47,22 @@ class Attribute:
     """Whether `Op.derive` computes it from the scales and ranges of the inputs."""
 
     def check(self, op: str, value: object) -> Value:
-        """Return `value` in canonical form; a `FormatError` says what it must be."""
+        """Return `value` in canonical form; a `FormatError` says what it must be.
+
+        Parameters
+        ----------
+        op : str; name of the op, for messages
+        value : object; what was given
+
+        Returns
+        -------
+        int, str or tuple of int; by the attribute's `kind`
+
+        Raises
+        ------
+        FormatError
+            If `value` is of another kind, or not one of `choices`.
+        """
         if self.kind == "ints" and isinstance(value, (list, tuple)):
             value = tuple(int(v) for v in value)
         elif self.kind == "int" and isinstance(value, (int, np.integer)):
@@ -170,6 +185,22 @@ class Op:
         """Return all attributes for `tensors`: checked, defaults filled in, derived ones computed.
 
         A derived attribute that is already in `attributes` is kept; `infer` checks it.
+
+        Parameters
+        ----------
+        tensors : sequence of Tensor; inputs of the node
+        attributes : mapping; attributes that are given
+
+        Returns
+        -------
+        dict; every attribute of the op
+
+        Raises
+        ------
+        UnsupportedOpError
+            If there is no attribute of a given name.
+        FormatError
+            If a value does not suit, or a needed one is missing.
         """
         given = self.complete(attributes, derived=False)
         if self.derive is not None:
@@ -180,6 +211,22 @@ class Op:
         """Return all attributes, checked, defaults filled in; unknown ones are an error.
 
         With `derived` False, derived attributes that are not given are left out.
+
+        Parameters
+        ----------
+        attributes : mapping; attributes that are given
+        derived : bool; whether derived attributes must be there
+
+        Returns
+        -------
+        dict; attributes in the order of their declarations
+
+        Raises
+        ------
+        UnsupportedOpError
+            If there is no attribute of a given name.
+        FormatError
+            If a value does not suit, or a needed one is missing.
         """
         known = {attribute.name: attribute for attribute in self.attributes}
         for name in attributes:
@@ -196,7 +243,17 @@ class Op:
         return complete
 
     def check_inputs(self, count: int) -> None:
-        """Raise `ShapeError` unless `count` inputs suit this op."""
+        """Raise `ShapeError` unless `count` inputs suit this op.
+
+        Parameters
+        ----------
+        count : int; inputs of a node, at least 0
+
+        Raises
+        ------
+        ShapeError
+            If the op takes more or fewer.
+        """
         least = sum(not name.endswith(("?", "*")) for name in self.inputs)
         most = None if any(name.endswith("*") for name in self.inputs) else len(self.inputs)
         if count < least or (most is not None and count > most):
@@ -206,12 +263,42 @@ class Op:
 
 
 def result(shape: Sequence[int], range_: Range, scale: Scale, where: str, format_: Format | None = None) -> Tensor:
-    """Return an output tensor in the smallest word that holds `range_` (or in `format_`)."""
+    """Return an output tensor in the smallest word that holds `range_` (or in `format_`).
+
+    Parameters
+    ----------
+    shape : sequence of int; shape, batch axis first
+    range_ : Range; proved range of the codes
+    scale : Scale; grid of the codes
+    where : str; what the tensor is called, also in messages
+    format_ : Format, optional; word, where it is not the smallest
+
+    Returns
+    -------
+    Tensor; without codes
+
+    Raises
+    ------
+    RangeError
+        If no word of at most 63 bits holds the range.
+    """
     return Tensor(where, tuple(shape), format_ or Format.of_range(range_.low, range_.high, where), scale, range_)
 
 
 def constant(name: str, codes: npt.ArrayLike, format_: Format | None = None, scale: Scale | None = None) -> Tensor:
-    """Return a constant tensor; its range is that of its codes."""
+    """Return a constant tensor; its range is that of its codes.
+
+    Parameters
+    ----------
+    name : str; name of the tensor
+    codes : array_like of int; codes, in int64
+    format_ : Format, optional; word; by default the smallest one
+    scale : Scale, optional; grid; by default 1
+
+    Returns
+    -------
+    Tensor; with int64 codes
+    """
     array = int64_codes(codes, f"the codes of `{name}`")
     lo, hi = (int(array.min()), int(array.max())) if array.size else (0, 0)
     return Tensor(
@@ -220,22 +307,62 @@ def constant(name: str, codes: npt.ArrayLike, format_: Format | None = None, sca
 
 
 def activation(name: str, shape: Sequence[int], format_: Format, scale: Scale | None = None) -> Tensor:
-    """Return an activation of the full range of its word; `shape` has no batch axis."""
+    """Return an activation of the full range of its word; `shape` has no batch axis.
+
+    Parameters
+    ----------
+    name : str; name of the tensor
+    shape : sequence of int; shape of one sample
+    format_ : Format; word of the codes
+    scale : Scale, optional; grid; by default 1
+
+    Returns
+    -------
+    Tensor; of shape (1, *shape), without codes
+    """
     return Tensor(name, (1, *shape), format_, scale or Scale(), Range.of(format_.lo, format_.hi))
 
 
 def rows(node: Node, *counts: tuple[Any, ...]) -> list[Row]:
-    """Return rows for (primitive, widths, count[, multiplied_by]) tuples, leaving out the empty ones."""
+    """Return rows for (primitive, widths, count[, multiplied_by]) tuples, leaving out the empty ones.
+
+    Parameters
+    ----------
+    node : Node; the node that is counted
+    *counts : tuple; primitive, widths of its operands in bits, executions for one sample; further fields of `Row`
+
+    Returns
+    -------
+    list of Row; one for each count that is not 0
+    """
     return [Row(node.layer, node.name, node.op, c[0], tuple(c[1]), int(c[2]), *c[3:]) for c in counts if c[2]]
 
 
 def no_operations(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[Row]:
-    """Count of layout and relabelling ops: nothing is computed."""
+    """Return no rows: layout and relabelling ops compute nothing.
+
+    Parameters
+    ----------
+    node, inputs, outputs : Node and sequences of Tensor; not used
+
+    Returns
+    -------
+    list of Row; empty
+    """
     return []
 
 
 def size(shape: Sequence[int]) -> int:
-    """Return the number of codes of one sample of an activation shape."""
+    """Return the number of codes of one sample of an activation shape.
+
+    Parameters
+    ----------
+    shape : sequence of int; shape, batch axis first
+
+    Returns
+    -------
+    int; product of all lengths but the first
+    """
     total = 1
     for n in shape[1:]:
         total *= int(n)
@@ -243,12 +370,31 @@ def size(shape: Sequence[int]) -> int:
 
 
 def objects(codes: np.ndarray) -> np.ndarray:
-    """Return `codes` as an object array of Python ints."""
+    """Return `codes` as an object array of Python ints.
+
+    Parameters
+    ----------
+    codes : integer array; codes of any integer type
+
+    Returns
+    -------
+    object array; of the same shape
+    """
     array = np.empty(np.shape(codes), dtype=object)
     array[...] = np.asarray(codes).astype(object)
     return array
 
 
 def with_name(tensor: Tensor, name: str) -> Tensor:
-    """Return `tensor` under another name."""
+    """Return `tensor` under another name.
+
+    Parameters
+    ----------
+    tensor : Tensor; any tensor
+    name : str; its new name
+
+    Returns
+    -------
+    Tensor; equal but for the name
+    """
     return replace(tensor, name=name)

@@ -60,13 +60,36 @@ class Sums:
 
 
 def unpacked(tensors: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Return x, w and the bias or None."""
+    """Return x, w and the bias or None.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor; x, w and perhaps a bias
+
+    Returns
+    -------
+    tuple; (x, w, bias or None)
+    """
     x, w, *rest = tensors
     return x, w, rest[0] if rest else None
 
 
 def derive_shifts(x: Scale, w: Scale, grid: str) -> dict[str, tuple[int, ...]]:
-    """Return `shift_x` and `shift_w` that bring both parts to the finer of the two grids."""
+    """Return `shift_x` and `shift_w` that bring both parts to the finer of the two grids.
+
+    Parameters
+    ----------
+    x, w : Scale; grids of the operands; x has one scale, both are powers of two
+    grid : str; "split", "shared" or "aligned"
+
+    Returns
+    -------
+    dict of str to tuple of int; bits, at least 0; one, or one for each output
+
+    Raises
+    ------
+    FormatError; if the scales do not suit `grid`
+    """
     ex, ews = x.exponent, w.powers
     if grid == "shared" and any(e != ex for e in ews):
         raise FormatError(f"`grid` shared needs x and w on one scale, not {x} and {w}; use split")
@@ -82,12 +105,41 @@ def derive_shifts(x: Scale, w: Scale, grid: str) -> dict[str, tuple[int, ...]]:
 
 
 def derive(tensors: Sequence[Tensor], attributes: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Return the derived attributes of an MF product of `tensors` (x, w, perhaps a bias)."""
+    """Return the derived attributes of an MF product of `tensors` (x, w, perhaps a bias).
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor; x, w and perhaps a bias
+    attributes : mapping; `grid` is read
+
+    Returns
+    -------
+    dict of str to tuple of int; `shift_x` and `shift_w`
+
+    Raises
+    ------
+    FormatError; if the scales do not suit `grid`
+    """
     return derive_shifts(tensors[0].scale, tensors[1].scale, attributes["grid"])
 
 
 def joined_scale(x: Scale, w: Scale, attributes: Mapping[str, Any], axis: int) -> Scale:
-    """Return the output scale, checking that the shifts lead both parts to the same grid."""
+    """Return the output scale, checking that the shifts lead both parts to the same grid.
+
+    Parameters
+    ----------
+    x, w : Scale; grids of the operands, powers of two
+    attributes : mapping; `grid`, `shift_x` and `shift_w`
+    axis : int; axis of the outputs in the result
+
+    Returns
+    -------
+    Scale; the finer grid, one, or one for each output
+
+    Raises
+    ------
+    FormatError; if the shifts are not those that the scales need
+    """
     for name, value in derive_shifts(x, w, attributes["grid"]).items():
         if attributes[name] != value:
             raise FormatError(f"`{name}` must be {value} for the scales {x} and {w}, not {attributes[name]}")
@@ -96,14 +148,40 @@ def joined_scale(x: Scale, w: Scale, attributes: Mapping[str, Any], axis: int) -
 
 
 def dense_scale(x: Scale, w: Scale, axis: int) -> Scale:
-    """Return the output scale of a dense product: scale(x) * scale(w[o]), with the outputs along `axis`."""
+    """Return the output scale of a dense product: scale(x) * scale(w[o]), with the outputs along `axis`.
+
+    Parameters
+    ----------
+    x, w : Scale; grids of the operands
+    axis : int; axis of the outputs in the result
+
+    Returns
+    -------
+    Scale; grid of the sums
+    """
     if x.axis is not None or not (x.factors or w.factors):
         return w.on(axis).moved(x.exponent)
     return w.on(axis).times(x.steps)
 
 
 def bias_codes(w: Tensor, bias: Tensor | None, scale: Scale, sums: Sums) -> np.ndarray | None:
-    """Return the codes of `bias` (or None), which must be a constant [outputs] on the accumulator's grid."""
+    """Return the codes of `bias` (or None), which must be a constant [outputs] on the accumulator's grid.
+
+    Parameters
+    ----------
+    w : Tensor; weights, constant if there is a bias
+    bias : Tensor or None; constant of shape (outputs,)
+    scale : Scale; grid of the accumulator
+    sums : Sums; the sums that the bias starts
+
+    Returns
+    -------
+    object array, shape (outputs,), or None; Python ints
+
+    Raises
+    ------
+    FormatError; if w or the bias is not constant, or the bias has another shape or grid
+    """
     if bias is None:
         return None
     if not w.is_constant or bias.codes is None:
@@ -117,7 +195,24 @@ def bias_codes(w: Tensor, bias: Tensor | None, scale: Scale, sums: Sums) -> np.n
 
 
 def mf_inference(x: Tensor, w: Tensor, bias: Tensor | None, attributes: Mapping[str, Any], sums: Sums) -> Inference:
-    """Return what an MF product proves."""
+    """Return what an MF product proves: its result, its accumulators, tightness.
+
+    Parameters
+    ----------
+    x, w : Tensor; operands
+    bias : Tensor or None; constant of shape (outputs,) on the finer grid
+    attributes : mapping; complete attributes of the product
+    sums : Sums; its sums
+
+    Returns
+    -------
+    Inference; words `acc_x` and `acc_w` on the grid `split`, else `acc`
+
+    Raises
+    ------
+    FormatError; if shifts, scales or the bias do not suit each other
+    RangeError; if no word of at most 63 bits holds a sum
+    """
     scale = joined_scale(x.scale, w.scale, attributes, sums.axis)
     start = bias_codes(w, bias, scale, sums)
     parts = over_windows(lambda operands: mf_bounds(operands, attributes), sums.operands, sums.windows)
@@ -127,7 +222,22 @@ def mf_inference(x: Tensor, w: Tensor, bias: Tensor | None, attributes: Mapping[
 
 
 def mf_words(parts: Sequence[Bounds], bias: np.ndarray | None, attributes: Mapping[str, Any]) -> dict[str, Format]:
-    """Return the inner accumulators of an MF product for its bounds (x-part, w-part, joined)."""
+    """Return the inner accumulators of an MF product for its bounds (x-part, w-part, joined).
+
+    Parameters
+    ----------
+    parts : sequence of Bounds; bounds of x-parts, w-parts and whole terms
+    bias : object array, shape (outputs,), or None; codes on the finer grid
+    attributes : mapping; `grid`, `shift_x` and `shift_w`
+
+    Returns
+    -------
+    dict of str to Format; the smallest words that hold every partial sum
+
+    Raises
+    ------
+    RangeError; if no word of at most 63 bits does
+    """
     x_part, w_part, joined = parts
     if attributes["grid"] != "split":
         return {"acc": Format.of_range(*joined.started_with(bias).partial, "the accumulator")}
@@ -141,7 +251,23 @@ def mf_words(parts: Sequence[Bounds], bias: np.ndarray | None, attributes: Mappi
 
 
 def dense_inference(x: Tensor, w: Tensor, bias: Tensor | None, sums: Sums) -> Inference:
-    """Return what a dense product proves."""
+    """Return what a dense product proves: its result, the words of products and of the accumulator, tightness.
+
+    Parameters
+    ----------
+    x, w : Tensor; operands
+    bias : Tensor or None; constant of shape (outputs,) on the grid of the sums
+    sums : Sums; its sums
+
+    Returns
+    -------
+    Inference; words `product` and `acc`
+
+    Raises
+    ------
+    FormatError; if the bias does not suit
+    RangeError; if no word of at most 63 bits holds a sum
+    """
     scale = dense_scale(x.scale, w.scale, sums.axis)
     start = bias_codes(w, bias, scale, sums)
     (bounds,) = over_windows(lambda operands: (dense_bounds(operands),), sums.operands, sums.windows)
@@ -156,21 +282,53 @@ def dense_inference(x: Tensor, w: Tensor, bias: Tensor | None, sums: Sums) -> In
 
 
 def mf_terms(x: np.ndarray, w: np.ndarray, attributes: Mapping[str, Any], gains: Sequence[np.ndarray]) -> np.ndarray:
-    """Return MF terms on the finer grid, from the definition; `gains` are those of `shift_gains`, or broadcast so."""
+    """Return MF terms on the finer grid, from the definition; `gains` are those of `shift_gains`, or broadcast so.
+
+    Parameters
+    ----------
+    x, w : object array; codes that broadcast to each other
+    attributes : mapping; `form` and `sign_zero`
+    gains : sequence of two arrays; 2**shift_x and 2**shift_w
+
+    Returns
+    -------
+    object array; terms, in LSBs of the finer grid
+    """
     x_part, w_part = mf_parts(x, w, attributes["form"], attributes["sign_zero"])
     terms: np.ndarray = x_part * gains[0] + w_part * gains[1]
     return terms
 
 
 def shift_gains(attributes: Mapping[str, Any]) -> list[np.ndarray]:
-    """Return 2**shift_x and 2**shift_w, each as one Python int or one for each output."""
+    """Return 2**shift_x and 2**shift_w, each as one Python int or one for each output.
+
+    Parameters
+    ----------
+    attributes : mapping; `shift_x` and `shift_w`, in bits
+
+    Returns
+    -------
+    list of two object arrays; shape (1,) or (outputs,)
+    """
     return [np.array([2**s for s in attributes[name]], dtype=object) for name in ("shift_x", "shift_w")]
 
 
 def mf_count(
     node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor], axis: int, terms: int, sums: int
 ) -> list[Row]:
-    """Return the rows of an MF product with `terms` terms in all its `sums`, its outputs along `axis`."""
+    """Return the rows of an MF product with `terms` terms in all its `sums`, its outputs along `axis`.
+
+    Parameters
+    ----------
+    node : Node; the node, with its words
+    inputs, outputs : sequence of Tensor; its tensors
+    axis : int; axis of the outputs in the result
+    terms, sums : int; terms of all sums, and sums, of one sample
+
+    Returns
+    -------
+    list of Row; preparation of the operands (offline where constant) and the accumulation
+    """
     x, w, bias = unpacked(inputs)
     (y,) = outputs
     attributes: Mapping[str, Any] = node.attributes
@@ -219,7 +377,18 @@ def _operand_rows(node: Node, tensor: Tensor, shifts: Sequence[int]) -> list[Row
 
 
 def dense_count(node: Node, inputs: Sequence[Tensor], terms: int, sums: int) -> list[Row]:
-    """Return the rows of a dense product with `terms` products in all its `sums`."""
+    """Return the rows of a dense product with `terms` products in all its `sums`.
+
+    Parameters
+    ----------
+    node : Node; the node, with its words
+    inputs : sequence of Tensor; x, w and perhaps a bias
+    terms, sums : int; terms of all sums, and sums, of one sample
+
+    Returns
+    -------
+    list of Row; multiplications and additions
+    """
     x, w, bias = unpacked(inputs)
     multiplied_by = node.attributes.get("constant", "learned") if w.is_constant else "activation"
     return rows(

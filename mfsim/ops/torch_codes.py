@@ -10,27 +10,90 @@ Scale = torch.Tensor | float
 
 
 def as_scale(scale: Scale, x: torch.Tensor) -> torch.Tensor:
-    """Return `scale` as a tensor of the type and device of x."""
+    """Return `scale` as a tensor of the type and device of x.
+
+    Parameters
+    ----------
+    scale : torch.Tensor or float
+        Step of a grid.
+    x : torch.Tensor
+        Values.
+
+    Returns
+    -------
+    torch.Tensor
+        Of the shape of `scale`.
+    """
     return torch.as_tensor(scale, dtype=x.dtype, device=x.device)
 
 
 def codes_of(values: torch.Tensor, scale: Scale) -> torch.Tensor:
-    """Return the int64 codes of values that are integers times `scale`."""
+    """Return the int64 codes of values that are integers times `scale`.
+
+    Parameters
+    ----------
+    values : torch.Tensor
+        Floats that are integers times `scale`.
+    scale : torch.Tensor or float
+        Step, positive, or steps that broadcast to `values`.
+
+    Returns
+    -------
+    torch.Tensor
+        int64, of the shape of `values`, without gradient.
+    """
     return torch.round(values.detach() / as_scale(scale, values)).to(torch.int64)
 
 
 def rounded_quotient(numerator: torch.Tensor, denominator: torch.Tensor) -> torch.Tensor:
-    """Return numerator / denominator, not negative and positive, rounded, halves up."""
+    """Return numerator / denominator, not negative and positive, rounded, halves up.
+
+    Parameters
+    ----------
+    numerator : torch.Tensor
+        int64, 0 to 2**62 - 1; 2 * numerator + denominator must fit int64.
+    denominator : torch.Tensor
+        int64, 1 to 2**62 - 1.
+
+    Returns
+    -------
+    torch.Tensor
+        int64, at least 0.
+    """
     return torch.div(2 * numerator + denominator, 2 * denominator, rounding_mode="floor")
 
 
 def reached(value: torch.Tensor, thresholds: torch.Tensor) -> torch.Tensor:
-    """Return how many of the ascending `thresholds` each value is at least as great as."""
+    """Return how many of the ascending `thresholds` each value is at least as great as.
+
+    Parameters
+    ----------
+    value : torch.Tensor
+        int64 codes, any shape.
+    thresholds : torch.Tensor, shape (n,)
+        int64, ascending.
+
+    Returns
+    -------
+    torch.Tensor
+        int64, 0 to n, of the shape of `value`.
+    """
     return torch.searchsorted(thresholds, value.contiguous(), right=True)
 
 
 def power_of(exponent: torch.Tensor) -> torch.Tensor:
-    """Return 2**exponent as int64."""
+    """Return 2**exponent as int64.
+
+    Parameters
+    ----------
+    exponent : torch.Tensor
+        int64, 0 to 62.
+
+    Returns
+    -------
+    torch.Tensor
+        int64, of the shape of `exponent`.
+    """
     return torch.ones_like(exponent) << exponent
 
 
@@ -50,7 +113,18 @@ def power_of(exponent: torch.Tensor) -> torch.Tensor:
 
 
 def integer_root(radicand: torch.Tensor) -> torch.Tensor:
-    """Return the floor of the square root of int64 in 0 .. 2**62 - 1, exactly."""
+    """Return the floor of the square root of int64 in 0 .. 2**62 - 1, exactly.
+
+    Parameters
+    ----------
+    radicand : torch.Tensor
+        int64, 0 to 2**62 - 1.
+
+    Returns
+    -------
+    torch.Tensor
+        int64, 0 to 2**31 - 1, of the shape of `radicand`.
+    """
     root = radicand.to(torch.float64).sqrt().to(torch.int64)
     root = root - (root * root > radicand).to(torch.int64)
     return root + ((root + 1) * (root + 1) <= radicand).to(torch.int64)

@@ -32,7 +32,29 @@ CONVOLUTION_ATTRIBUTES = (STRIDES, PADS, DILATIONS, GROUPS)
 
 
 def plane_shape(op: str, x: Tensor, kernel: Sequence[int], attributes: Mapping[str, Any]) -> tuple[int, int]:
-    """Return rows and columns of the output of op `op`; a `ShapeError` where no window fits."""
+    """Return rows and columns of the output of op `op`; a `ShapeError` where no window fits.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for messages.
+    x : Tensor
+        [batch, channels, height, width].
+    kernel : sequence of int
+        Rows and columns of the window.
+    attributes : mapping
+        `strides`, `pads` and perhaps `dilations`.
+
+    Returns
+    -------
+    tuple of int
+        (rows, columns), both at least 1.
+
+    Raises
+    ------
+    ShapeError
+        If x has other axes, an attribute has another length or too small a value, or no window fits.
+    """
     if len(x.shape) != 4:
         raise ShapeError(f"x of op `{op}` must be [batch, channels, height, width], not {x.shape}")
     geometry = {**attributes, "kernel": tuple(kernel)}
@@ -55,6 +77,27 @@ def taps_inside(
     """Return how many rows of a window lie inside x, for each output row, and the same for columns.
 
     Raises `ShapeError` if some window is all padding.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for messages.
+    x : Tensor
+        [batch, channels, height, width].
+    plane : tuple of int
+        Rows and columns of the output.
+    attributes : mapping
+        `kernel`, `strides`, `pads` and perhaps `dilations`.
+
+    Returns
+    -------
+    tuple of two lists of int
+        Numbers of taps, 1 to those of the kernel.
+
+    Raises
+    ------
+    ShapeError
+        If some window is all padding.
     """
     counts = _inside(x, attributes["kernel"], plane, attributes)
     if 0 in (*counts[0], *counts[1]):
@@ -98,14 +141,53 @@ def counted_taps(
 def counted_terms(
     inputs: Sequence[Tensor], outputs: Sequence[Tensor], attributes: Mapping[str, Any], taps: str
 ) -> tuple[int, int]:
-    """Return how many terms all sums of a convolution count, and how many of the sums count any; see `counted_taps`."""
+    """Return how many terms all sums of a convolution count, and how many of the sums count any; see `counted_taps`.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of Tensor
+        Tensors of a convolution.
+    attributes : mapping
+        `strides`, `pads` and perhaps `dilations`.
+    taps : str
+        "executed" or "valid".
+
+    Returns
+    -------
+    tuple of int
+        (terms, sums) of one sample.
+    """
     outs, channels, *kernel = inputs[1].shape
     codes, windows = counted_taps(inputs[0], outputs[0], kernel, attributes, taps)
     return outs * channels * codes, outs * windows
 
 
 def window_sums(op: str, x: Tensor, w: Tensor, attributes: Mapping[str, Any]) -> Sums:
-    """Return the sums of a convolution of x with constant weights [O, C / groups, rows, columns]."""
+    """Return the sums of a convolution of x with constant weights [O, C / groups, rows, columns].
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for messages.
+    x : Tensor
+        [batch, C, height, width].
+    w : Tensor
+        Constant weights.
+    attributes : mapping
+        Complete attributes of the convolution.
+
+    Returns
+    -------
+    Sums
+        With the outputs along axis 1.
+
+    Raises
+    ------
+    FormatError
+        If w is no constant, or has a scale along another axis than its outputs.
+    ShapeError
+        If the shapes, the windows or `groups` do not suit each other.
+    """
     if w.codes is None:
         raise FormatError(f"w of op `{op}` must be a constant")
     if len(w.shape) != 4 or len(x.shape) != 4:
@@ -158,7 +240,24 @@ def _tap_bounds(x: Tensor, w: Tensor, attributes: Mapping[str, Any]) -> list[np.
 def tap_planes(
     x: np.ndarray, kernel: Sequence[int], attributes: Mapping[str, Any], outside: int
 ) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
-    """Yield (row, column) of each tap and the codes [..., H', W'] that the tap meets; `outside` stands for padding."""
+    """Yield (row, column) of each tap and the codes [..., H', W'] that the tap meets; `outside` stands for padding.
+
+    Parameters
+    ----------
+    x : object array, shape (batch, channels, height, width)
+        Codes.
+    kernel : sequence of int
+        Rows and columns of the window.
+    attributes : mapping
+        `strides`, `pads` and perhaps `dilations`.
+    outside : int
+        Code that stands for padding.
+
+    Yields
+    ------
+    tuple
+        ((row, column), codes).
+    """
     top, left, bottom, right = attributes["pads"]
     (down, across), (step_y, step_x) = attributes["strides"], attributes.get("dilations", (1, 1))
     high, wide = x.shape[2:]
@@ -174,7 +273,22 @@ def tap_planes(
 def window_terms(
     x: np.ndarray, w: np.ndarray, attributes: Mapping[str, Any]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield, for each term of a convolution, its operands, shaped to broadcast to [batch, O, H', W']."""
+    """Yield, for each term of a convolution, its operands, shaped to broadcast to [batch, O, H', W'].
+
+    Parameters
+    ----------
+    x : object array, shape (batch, C, height, width)
+        Codes.
+    w : object array, shape (O, C / groups, rows, columns)
+        Codes of the weights.
+    attributes : mapping
+        Complete attributes of the convolution.
+
+    Yields
+    ------
+    tuple of object arrays
+        (x of shape (batch, O, H', W'), w of shape (O, 1, 1)).
+    """
     groups = attributes["groups"]
     owner = np.arange(w.shape[0]) // (w.shape[0] // groups) * w.shape[1]
     for (ky, kx), plane in tap_planes(x, w.shape[2:], attributes, 0):

@@ -14,6 +14,18 @@ from mfsim.ir.program import Program
 def codes_of(program: Program, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the codes of real `outputs`, by name, on the scales of the program's outputs.
 
+    Parameters
+    ----------
+    program : Program
+        Program whose outputs have one power of two as scale each.
+    outputs : mapping of str to array of real, shape (batch, ...)
+        Values by output name.
+
+    Returns
+    -------
+    dict of str to int64 array
+        Codes by output name.
+
     Raises
     ------
     ParityError
@@ -30,7 +42,25 @@ def codes_of(program: Program, outputs: Mapping[str, np.ndarray]) -> dict[str, n
 
 
 def compare_codes(name: str, left: Mapping[str, np.ndarray], right: Mapping[str, np.ndarray]) -> ParityPair:
-    """Return how many codes of the outputs of two realisations differ; shapes must be equal."""
+    """Return how many codes of the outputs of two realisations differ; shapes must be equal.
+
+    Parameters
+    ----------
+    name : str
+        Name of the pair.
+    left, right : mapping of str to integer array
+        Codes by output name; the outputs of `left` are compared.
+
+    Returns
+    -------
+    ParityPair
+        Codes compared, and how many differ.
+
+    Raises
+    ------
+    ShapeError
+        If an output has two shapes.
+    """
     compared = mismatches = 0
     for output in left:
         a, b = np.asarray(left[output]), np.asarray(right[output])

@@ -139,7 +139,31 @@ def _setting(optimise: bool) -> str:
 def float_pairs(
     program: Program, torch_values: Arrays, model: Source, values: Arrays, outputs: Arrays
 ) -> list[ParityPair]:
-    """Compare what the quantized torch network gave, model.onnx on `values`, and the simulator's `outputs`."""
+    """Compare what the quantized torch network gave, model.onnx on `values`, and the simulator's `outputs`.
+
+    Parameters
+    ----------
+    program : Program
+        Compiled program.
+    torch_values : mapping of str to array of real
+        Outputs of the quantized torch network by name.
+    model : str, path or onnx.ModelProto
+        model.onnx.
+    values : mapping of str to float array, shape (batch, ...)
+        Inputs by name.
+    outputs : mapping of str to int64 array
+        Codes of the simulator by output name.
+
+    Returns
+    -------
+    list of ParityPair
+        model.onnx with and without ONNX Runtime's optimisations, then the simulator.
+
+    Raises
+    ------
+    ParityError
+        If a value is no multiple of its scale.
+    """
     torch_codes = codes_of(program, torch_values)
     pairs = []
     for optimise in (True, False):
@@ -149,7 +173,29 @@ def float_pairs(
 
 
 def integer_pairs(program: Program, integers: Source, codes: Arrays, outputs: Arrays) -> list[ParityPair]:
-    """Compare the simulator's `outputs` with integer.onnx on `codes`, and the program in that file with `program`."""
+    """Compare the simulator's `outputs` with integer.onnx on `codes`, and the program in that file with `program`.
+
+    Parameters
+    ----------
+    program : Program
+        Compiled program.
+    integers : str, path or onnx.ModelProto
+        integer.onnx.
+    codes : mapping of str to integer array, shape (batch, ...)
+        Input codes by name.
+    outputs : mapping of str to int64 array
+        Codes of the simulator by output name.
+
+    Returns
+    -------
+    list of ParityPair
+        integer.onnx with and without ONNX Runtime's optimisations, then the digest.
+
+    Raises
+    ------
+    ModelError
+        If the file holds no program.
+    """
     pairs = []
     for optimise in (True, False):
         opened = session(integers, optimise)
@@ -165,7 +211,23 @@ def reference_pair(
 ) -> ParityPair:
     """Compare the first of the simulator's `outputs` with the definitions of the ops on `codes`.
 
-    A few samples at a time, as Python ints take memory; `progress` is called with (samples done, samples in all).
+    A few samples run at a time, as Python ints take memory.
+
+    Parameters
+    ----------
+    program : Program
+        Compiled program.
+    codes : mapping of str to integer array, shape (batch, ...)
+        Input codes by name.
+    outputs : mapping of str to int64 array
+        Codes of the simulator by output name, of at least as many samples.
+    progress : callable of (int, int)
+        Called with samples done and samples in all.
+
+    Returns
+    -------
+    ParityPair
+        Codes compared, and how many differ.
     """
     count, parts = len(next(iter(codes.values()))), []
     for start in range(0, count, REFERENCE_BATCH):

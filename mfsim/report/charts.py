@@ -33,7 +33,22 @@ class Axis:
 
     @classmethod
     def over(cls, values: Sequence[float], unit: str = "", whole: bool = False) -> Axis:
-        """Return an axis from 0 (or below) to a round number past all `values`; `whole` keeps ticks whole."""
+        """Return an axis from 0 (or below) to a round number past all `values`; `whole` keeps ticks whole.
+
+        Parameters
+        ----------
+        values : sequence of float
+            Finite values in the unit of the axis; may be empty.
+        unit : str
+            Unit of the values, such as "dB"; "" for none.
+        whole : bool
+            Whether ticks are whole numbers.
+
+        Returns
+        -------
+        Axis
+            At most seven ticks at distances of 1, 2, 5 or 10 times a power of ten.
+        """
         least, most = min([0.0, *values]), max([0.0, *values])
         if least == most:
             most = 1.0
@@ -46,7 +61,18 @@ class Axis:
         return cls(first * step, last * step, tuple(k * step for k in range(first, last + 1)), unit)
 
     def at(self, value: float) -> float:
-        """Return the place of `value` in percent of the width."""
+        """Return the place of `value` in percent of the width.
+
+        Parameters
+        ----------
+        value : float
+            In the unit of the axis.
+
+        Returns
+        -------
+        float
+            0 at `lo`, 100 at `hi`.
+        """
         return 100.0 * (value - self.lo) / (self.hi - self.lo)
 
 
@@ -70,7 +96,24 @@ class ChartRow:
 
 
 def chart(name: str, title: str, description: str, rows: Sequence[ChartRow], axis: Axis) -> Html:
-    """Return the picture `name` (unique in the page) of `rows`."""
+    """Return a horizontal bar chart as inline SVG; `name` is unique in the page.
+
+    Parameters
+    ----------
+    name : str
+        Prefix of the ids in the picture.
+    title, description : str
+        What screen readers say.
+    rows : sequence of ChartRow
+        Rows from top to bottom.
+    axis : Axis
+        The horizontal axis of all bars.
+
+    Returns
+    -------
+    Html
+        An svg element, its height in pixels and its width that of the page.
+    """
     bottom = ROW_HEIGHT * len(rows)
     body = [
         tag("title", title, id=f"{name}-title"),
@@ -91,7 +134,18 @@ def chart(name: str, title: str, description: str, rows: Sequence[ChartRow], axi
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> Html:
-    """Return the legend of (colour class, text) pairs."""
+    """Return the legend of a chart.
+
+    Parameters
+    ----------
+    entries : sequence of (str, str)
+        Colour class of the style sheet, and text.
+
+    Returns
+    -------
+    Html
+        A ul element.
+    """
     items = [tag("li", tag("span", class_=f"swatch {kind}", aria_hidden="true"), text) for kind, text in entries]
     return tag("ul", *items, class_="legend")
 

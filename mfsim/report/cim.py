@@ -19,7 +19,18 @@ METHOD = (
 
 
 def cim_tables(network: NetworkResult) -> list[Table]:
-    """Return the tables of the arrays and of the energy that a network has, those with rows only."""
+    """Return the tables of the arrays and of the energy that a network has, those with rows only.
+
+    Parameters
+    ----------
+    network : NetworkResult
+        A network, with or without `cim` and `energy`.
+
+    Returns
+    -------
+    list of Table
+        Energies in pJ of one sample; empty if it has neither.
+    """
     made = []
     if network.cim is not None:
         made += [_nodes(network), _digital(network), _totals(network)]

@@ -12,7 +12,18 @@ from mfsim.report.tables import Table, Toned
 
 
 def comparison_table(networks: Sequence[NetworkResult]) -> Table:
-    """Return the side-by-side table: a row for each quantity, a column for each network."""
+    """Return the side-by-side table: a row for each quantity, a column for each network.
+
+    Parameters
+    ----------
+    networks : sequence of NetworkResult, at least one
+        One column each.
+
+    Returns
+    -------
+    Table
+        Texts with units; a dash for what is not known.
+    """
 
     def row(title: str, of: Callable[[NetworkResult], str]) -> tuple[str, ...]:
         return (title, *(of(network) for network in networks))
@@ -69,7 +80,18 @@ def _parity_text(network: NetworkResult) -> str:
 
 
 def operations_table(networks: Sequence[NetworkResult]) -> Table:
-    """Return the operations by primitive behind the first picture."""
+    """Return the operations by primitive behind the first picture.
+
+    Parameters
+    ----------
+    networks : sequence of NetworkResult, at least one
+        One column each.
+
+    Returns
+    -------
+    Table
+        A row for each primitive that occurs in any of them, and the total, for one sample.
+    """
     counts = [network.counts.by_primitive() for network in networks]
     found = {name for count in counts for name in count}
     names = [name for name in PRIMITIVES if name in found] + sorted(found - set(PRIMITIVES))
@@ -272,7 +294,18 @@ def _added_table(network: NetworkResult) -> Table:
 
 
 def network_tables(network: NetworkResult) -> list[Table]:
-    """Return every table of a network that has rows, in the order of the report."""
+    """Return every table of a network that has rows, in the order of the report.
+
+    Parameters
+    ----------
+    network : NetworkResult
+        Results of the network; those that it lacks give no table.
+
+    Returns
+    -------
+    list of Table
+        Each with at least one row.
+    """
     made = (
         _layers_table, _uncounted_table, _parity_table, _multiplications_table, _lookup_table, _layer_operations_table, _memory_table,
         _width_operations_table, _offline_table, _width_table, _error_table, _added_table,

@@ -42,7 +42,28 @@ def curves(
     axis: Axis,
     level: float | None,
 ) -> Html:
-    """Return the picture `name` (unique in the page) of `lines`; `level` is marked all along the width."""
+    """Return a line chart as inline SVG; `level` is marked all along the width.
+
+    Parameters
+    ----------
+    name : str
+        Prefix of the ids in the picture.
+    title, description : str
+        What screen readers say.
+    places : sequence of str, at least one
+        Labels at equal distances along the width.
+    lines : sequence of Curve
+        Each with one value or None for every place.
+    axis : Axis
+        The vertical axis.
+    level : float or None
+        A value on the axis, or None for no mark.
+
+    Returns
+    -------
+    Html
+        An svg element, its height in pixels and its width that of the page.
+    """
     body = [
         tag("title", title, id=f"{name}-title"),
         tag("desc", description, id=f"{name}-desc"),

@@ -11,7 +11,22 @@ from mfsim.report.tables import markdown_text, to_markdown
 
 
 def markdown(networks: Sequence[NetworkResult], title: str, version: str) -> str:
-    """Return the report as Markdown."""
+    """Return the report as one Markdown document.
+
+    Parameters
+    ----------
+    networks : sequence of NetworkResult, at least one
+        The networks side by side.
+    title : str
+        Title of the report.
+    version : str
+        Version of mfsim.
+
+    Returns
+    -------
+    str
+        The same tables as those of the page.
+    """
     parts = [f"# {markdown_text(title)}\n", to_markdown(contents.comparison_table(networks))]
     for network in networks:
         parts.append(f"## {markdown_text(network.name)}\n")

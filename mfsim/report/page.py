@@ -27,7 +27,22 @@ METHOD = (
 
 
 def page(networks: Sequence[NetworkResult], title: str, version: str) -> Html:
-    """Return the whole page."""
+    """Return the report as one self-contained HTML page.
+
+    Parameters
+    ----------
+    networks : sequence of NetworkResult, at least one
+        The networks side by side.
+    title : str
+        Title of the report.
+    version : str
+        Version of mfsim.
+
+    Returns
+    -------
+    Html
+        An HTML document that loads nothing from elsewhere.
+    """
     anchors = [f"network-{k + 1}" for k in range(len(networks))]
     sections = [_network(network, anchor) for network, anchor in zip(networks, anchors, strict=True)]
     head = tag(

@@ -93,7 +93,18 @@ def _figure(caption: str, note: str, keys: Html, picture: Html) -> Html:
 
 
 def operations(networks: Sequence[NetworkResult]) -> Html:
-    """Return the stacked bars of operations by primitive, one for each network."""
+    """Return the stacked bar chart of operations by primitive, one bar for each network.
+
+    Parameters
+    ----------
+    networks : sequence of NetworkResult, at least one
+        One row each.
+
+    Returns
+    -------
+    Html
+        A figure of operations of one sample, or of their shares in percent where the totals lie too far apart.
+    """
     totals = [network.counts.total for network in networks]
     shares = max(totals) > SPREAD * max(1, min(totals))
     rows, used = [], set()
@@ -128,7 +139,20 @@ def _groups(counts: dict[str, int]) -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 def bits(name: str, layers: Sequence[LayerRow]) -> Html:
-    """Return proved against observed bits of the widest value of each layer; `name` makes ids unique."""
+    """Return the bar chart of proved against observed bits of the widest value of each layer.
+
+    Parameters
+    ----------
+    name : str
+        Prefix of the ids in the picture.
+    layers : sequence of LayerRow
+        One row each; those without observed bits show the proved ones alone.
+
+    Returns
+    -------
+    Html
+        A figure in bits.
+    """
     rows = []
     for layer in layers:
         shown = layer.layer or "(no layer)"
@@ -149,7 +173,20 @@ def bits(name: str, layers: Sequence[LayerRow]) -> Html:
 
 
 def errors(name: str, layers: Sequence[LayerRow]) -> Html | None:
-    """Return SQNR of each layer that has one, or None if no layer has."""
+    """Return the bar chart of the SQNR of each layer that has one, or None if no layer has.
+
+    Parameters
+    ----------
+    name : str
+        Prefix of the ids in the picture.
+    layers : sequence of LayerRow
+        Layers in order; those without SQNR that are not exact are left out.
+
+    Returns
+    -------
+    Html or None
+        A figure in dB.
+    """
     known = [layer for layer in layers if layer.exact or layer.sqnr_db is not None]
     if not known:
         return None

@@ -146,7 +146,18 @@ class NetworkResult(Tabular):
 
 
 def comparison(networks: list[NetworkResult]) -> Listing:
-    """Return the side-by-side table: one row for each network."""
+    """Return the side-by-side table: one row for each network.
+
+    Parameters
+    ----------
+    networks : list of NetworkResult
+        One row each.
+
+    Returns
+    -------
+    Listing
+        Accuracies in 0..1, sizes in codes, bits and bytes, and operations of one sample.
+    """
     columns = (
         "network",
         *(f"{stage}_accuracy" for stage in STAGES),

@@ -30,7 +30,20 @@ def _text(value: Value) -> str:
 
 
 def place(report: SweepReport, row: SweepRow) -> str:
-    """Return what is special about a point: its layer and its values."""
+    """Return the label of a sweep point: its layer and its values.
+
+    Parameters
+    ----------
+    report : SweepReport
+        The sweep of the point.
+    row : SweepRow
+        The point.
+
+    Returns
+    -------
+    str
+        "own recipe" for point 0.
+    """
     if not row.point:
         return "own recipe"
     values = [
@@ -40,7 +53,18 @@ def place(report: SweepReport, row: SweepRow) -> str:
 
 
 def sweep_table(report: SweepReport) -> Table:
-    """Return every point that has run."""
+    """Return the table of all points of a sweep that have run.
+
+    Parameters
+    ----------
+    report : SweepReport
+        The sweep.
+
+    Returns
+    -------
+    Table
+        One row for each point that has run; a dash in place of each figure of a failed one.
+    """
     layer = ("Layer",) if report.sensitivity else ()
     columns = (
         ">Point", *layer, *(f">{axis}" for axis in report.axes), ">Accuracy", ">Against own", ">Agrees with float", ">SQNR",
@@ -78,12 +102,36 @@ def sweep_table(report: SweepReport) -> Table:
 
 
 def points(difference: float) -> str:
-    """Return a difference of accuracies in points of percent, with its sign."""
+    """Return a difference of accuracies in points of percent, with its sign.
+
+    Parameters
+    ----------
+    difference : float
+        Difference of two accuracies in 0..1.
+
+    Returns
+    -------
+    str
+        Two decimals.
+    """
     return f"{100 * difference + 0.0:+.2f}".replace("-", MINUS)  # nothing lost is -0.0 before the addition
 
 
 def sweep_pictures(name: str, report: SweepReport) -> list[Picture]:
-    """Return the pictures of a sweep; `name` makes ids unique."""
+    """Return the pictures of a sweep; `name` makes ids unique.
+
+    Parameters
+    ----------
+    name : str
+        Prefix of the ids in the pictures.
+    report : SweepReport
+        The sweep.
+
+    Returns
+    -------
+    list of Picture
+        Bars by layer for a sensitivity sweep, else curves over each axis; those without numbers are left out.
+    """
     if report.sensitivity:
         return [_bars(name, report)] if report.finished and report.own is not None else []
     made = (_over(name, report, k) for k in range(len(report.axes)))
@@ -91,7 +139,20 @@ def sweep_pictures(name: str, report: SweepReport) -> list[Picture]:
 
 
 def section(name: str, reports: Sequence[SweepReport]) -> Html | None:
-    """Return the sweeps of a network, or None if it has none."""
+    """Return the section of a network's sweeps, or None if it has none.
+
+    Parameters
+    ----------
+    name : str
+        Prefix of the ids in the pictures.
+    reports : sequence of SweepReport
+        Sweeps of the network.
+
+    Returns
+    -------
+    Html or None
+        A div element with pictures and folded tables.
+    """
     if not reports:
         return None
     parts: list[Html] = []

@@ -39,13 +39,43 @@ class Table:
 
     @classmethod
     def of(cls, caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]], csv: str = "") -> Table:
-        """Return a table; a column title with a leading ">" is numeric."""
+        """Return a table from titles and texts; a column title with a leading ">" is numeric.
+
+        Parameters
+        ----------
+        caption : str
+            Caption of the table.
+        columns : sequence of str
+            Titles; a leading ">" is not shown.
+        rows : sequence of sequences of str
+            One text for each column.
+        csv : str
+            Name of the file with the same data; "" for none.
+
+        Returns
+        -------
+        Table
+            The table.
+        """
         made = tuple(Column(title.removeprefix(">"), title.startswith(">")) for title in columns)
         return cls(caption, made, tuple(tuple(row) for row in rows), csv)
 
 
 def to_html(table: Table, class_: str = "") -> Html:
-    """Return `table` in a box that scrolls sideways on a narrow page and can be reached by keyboard."""
+    """Return `table` in a box that scrolls sideways on a narrow page and can be reached by keyboard.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    class_ : str
+        Class of the table element; "" for none.
+
+    Returns
+    -------
+    Html
+        A div element with the table.
+    """
     head = tag("tr", *(tag("th", c.title, scope="col", class_="n" if c.numeric else None) for c in table.columns))
     body = [
         tag(
@@ -82,12 +112,36 @@ def _caption_of(table: Table) -> Html:
 
 
 def folded(table: Table, summary: str = "") -> Html:
-    """Return `table` folded away under a line that opens it."""
+    """Return `table` folded away under a line that opens it.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    summary : str
+        The line; by default the caption and the number of rows.
+
+    Returns
+    -------
+    Html
+        A details element.
+    """
     return tag("details", tag("summary", summary or f"{table.caption} ({len(table.rows)})"), to_html(table))
 
 
 def to_markdown(table: Table) -> str:
-    """Return `table` as a Markdown table under its caption in bold."""
+    """Return `table` as a Markdown table under its caption in bold.
+
+    Parameters
+    ----------
+    table : Table
+        The table; numeric columns are set flush right.
+
+    Returns
+    -------
+    str
+        Caption, header, rule and rows, each line with a line feed.
+    """
     rule = ["---:" if column.numeric else "---" for column in table.columns]
     lines = [
         [markdown_text(c.title) for c in table.columns],
@@ -98,6 +152,17 @@ def to_markdown(table: Table) -> str:
 
 
 def markdown_text(value: str) -> str:
-    """Return `value` so that Markdown shows it as it is, on one line."""
+    """Return `value` escaped for Markdown, on one line.
+
+    Parameters
+    ----------
+    value : str
+        Any text.
+
+    Returns
+    -------
+    str
+        Special characters with a backslash, line ends as spaces.
+    """
     one_line = " ".join(value.split("\n")).replace("\r", " ")
     return "".join(f"\\{c}" if c in "\\`*_[]<>|#~&" else c for c in one_line)

@@ -14,6 +14,18 @@ from mfsim.files import write_whole
 def write_model(model: onnx.ModelProto, path: str | os.PathLike[str]) -> pathlib.Path:
     """Write `model` to `path` and return the path.
 
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        Model; equal models give equal bytes.
+    path : str or path
+        File in a folder that is there.
+
+    Returns
+    -------
+    path
+        The file.
+
     Raises
     ------
     ExportError

@@ -42,13 +42,32 @@ def _json(value: object) -> str:
 
 
 def put(proto: Any, properties: Mapping[str, str]) -> None:
-    """Append `properties` to the metadata of a model, node, tensor or value_info."""
+    """Append `properties` to the metadata of a model, node, tensor or value_info.
+
+    Parameters
+    ----------
+    proto : protobuf message with `metadata_props`
+        Model, node, tensor or value_info; it is changed.
+    properties : mapping of str to str
+        Entries to append.
+    """
     for key, value in properties.items():
         proto.metadata_props.add(key=key, value=value)
 
 
 def tensor_properties(tensor: Tensor) -> dict[str, str]:
-    """Return the metadata of a tensor."""
+    """Return the metadata of a tensor.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor of a program.
+
+    Returns
+    -------
+    dict of str to str
+        Word, scale and range.
+    """
     scale: dict[str, object] = {"exponents": tensor.scale.exponents, "axis": tensor.scale.axis}
     if tensor.scale.factors:
         scale["factors"] = [[f.numerator, f.denominator] for f in tensor.scale.factors]
@@ -60,7 +79,18 @@ def tensor_properties(tensor: Tensor) -> dict[str, str]:
 
 
 def node_properties(node: Node) -> dict[str, str]:
-    """Return the metadata of a node."""
+    """Return the metadata of a node.
+
+    Parameters
+    ----------
+    node : Node
+        Node of a program.
+
+    Returns
+    -------
+    dict of str to str
+        Op, inputs, outputs, inner words and layer.
+    """
     return {
         "mfsim.op": node.op,
         "mfsim.inputs": _json(node.inputs),
@@ -71,7 +101,18 @@ def node_properties(node: Node) -> dict[str, str]:
 
 
 def model_properties(program: Program) -> dict[str, str]:
-    """Return the metadata of a model."""
+    """Return the metadata of a model.
+
+    Parameters
+    ----------
+    program : Program
+        Integer program.
+
+    Returns
+    -------
+    dict of str to str
+        Layout, digest and the program's own metadata.
+    """
     own = {"mfsim.integer": LAYOUT, "mfsim.digest": program.digest()}
     return own | {PROGRAM_PREFIX + key: value for key, value in sorted(program.metadata.items())}
 
@@ -84,13 +125,47 @@ class Properties:
         self.where = where
 
     def text(self, key: str) -> str:
-        """Return the value of `key`; `ModelError` if it is missing."""
+        """Metadata entry as text.
+
+        Parameters
+        ----------
+        key : str
+            Key of the entry.
+
+        Returns
+        -------
+        str
+            Its value.
+
+        Raises
+        ------
+        ModelError
+            If it is missing.
+        """
         if key not in self.values:
             raise ModelError(f"{self.where} has no metadata `{key}`")
         return self.values[key]
 
     def json(self, key: str, function: Callable[[Any], T]) -> T:
-        """Return `function` of the parsed value of `key`; `ModelError` if it cannot be read."""
+        """Metadata entry parsed from JSON.
+
+        Parameters
+        ----------
+        key : str
+            Key of the entry.
+        function : callable
+            Makes the result from the parsed value.
+
+        Returns
+        -------
+        T
+            What `function` returns.
+
+        Raises
+        ------
+        ModelError
+            If the entry is missing or cannot be read.
+        """
         text = self.text(key)
         try:
             return function(json.loads(text))
@@ -119,7 +194,29 @@ def _scale(value: Any) -> Scale:
 
 
 def read_tensor(name: str, shape: tuple[int, ...], proto: Any, codes: np.ndarray | None) -> Tensor:
-    """Return the tensor `name` with the metadata of `proto`; `ModelError` names it."""
+    """Return the tensor `name` with the metadata of `proto`; `ModelError` names it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the tensor, also in messages.
+    shape : tuple of int
+        Its shape.
+    proto : protobuf message with `metadata_props`
+        Its tensor or value_info.
+    codes : int64 array or None
+        Codes of a constant.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Raises
+    ------
+    ModelError
+        If the metadata is missing, cannot be read, or contradicts itself.
+    """
     properties = Properties(proto, f"tensor `{name}`")
     scale = properties.json("mfsim.scale", _scale)
     range_ = properties.json("mfsim.range", lambda v: Range(_integers(v["lo"]), _integers(v["hi"]), v["axis"]))
@@ -130,7 +227,24 @@ def read_tensor(name: str, shape: tuple[int, ...], proto: Any, codes: np.ndarray
 
 
 def read_node(proto: onnx.NodeProto) -> Node:
-    """Return the program's node that `proto` realises; `ModelError` names it."""
+    """Return the program's node that `proto` realises; `ModelError` names it.
+
+    Parameters
+    ----------
+    proto : onnx.NodeProto
+        Node of an integer model.
+
+    Returns
+    -------
+    Node
+        The program's node.
+
+    Raises
+    ------
+    ModelError
+        If its metadata is missing or cannot be read, or an attribute has another type than int, ints or
+        string.
+    """
     properties = Properties(proto, f"node `{proto.name}`")
     attributes: dict[str, Value] = {}
     for attribute in proto.attribute:
@@ -159,7 +273,18 @@ def _names(values: object) -> tuple[str, ...]:
 
 
 def program_metadata(properties: Properties) -> dict[str, str]:
-    """Return the metadata of the program in that of the model."""
+    """Return the metadata of the program in that of the model.
+
+    Parameters
+    ----------
+    properties : Properties
+        Metadata of the model.
+
+    Returns
+    -------
+    dict of str to str
+        Metadata of the program.
+    """
     return {
         key.removeprefix(PROGRAM_PREFIX): value
         for key, value in properties.values.items()

@@ -34,11 +34,21 @@ from mfsim.serialize.write import integer_model
 def read_integer(model: str | os.PathLike[str] | onnx.ModelProto) -> Program:
     """Return the program in an `integer.onnx` file or its ModelProto.
 
+    Parameters
+    ----------
+    model : str, path or onnx.ModelProto
+        Integer model.
+
+    Returns
+    -------
+    Program
+        The program, with the digest that the file states.
+
     Raises
     ------
     ModelError
-        If it cannot be read (see `read_model`), is no integer model, or was changed so that it no longer
-        computes what its metadata says; the message names the node or tensor.
+        If it cannot be read (see `read_model`), is no integer model, or was changed so that it no
+        longer computes what its metadata says; the message names the node or tensor.
     """
     proto = read_model(model)
     _check_text(proto)
@@ -177,7 +187,25 @@ def _calls(node: onnx.NodeProto) -> tuple[object, ...]:
 
 @check_keywords
 def load(source: str | os.PathLike[str] | onnx.ModelProto) -> Program:
-    """Return the program of a file: a quantized model is compiled, an integer.onnx is read."""
+    """Return the program of a file: a quantized model is compiled, an integer.onnx is read.
+
+    Parameters
+    ----------
+    source : str, path or onnx.ModelProto
+        Quantized or integer model.
+
+    Returns
+    -------
+    Program
+        Integer program.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be read, or is neither.
+    MfsimError
+        If it cannot be compiled, as `compile_model` says.
+    """
     model = read_model(source)
     if _is_integer(model):
         return read_integer(model)

@@ -52,6 +52,16 @@ DTYPES: dict[int, type[np.signedinteger]] = {TensorProto.INT32: np.int32, Tensor
 def integer_model(program: Program) -> onnx.ModelProto:
     """Return `program` as an ONNX model of integer tensors; its inputs and outputs are codes.
 
+    Parameters
+    ----------
+    program : Program
+        Integer program.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The model, from which `read_integer` gives the same program.
+
     Raises
     ------
     ExportError
@@ -63,6 +73,13 @@ def integer_model(program: Program) -> onnx.ModelProto:
 @check_keywords
 def write_integer(program: Program, path: str | os.PathLike[str]) -> None:
     """Write `program` to `path`, whole or not at all.
+
+    Parameters
+    ----------
+    program : Program
+        Integer program.
+    path : str or path
+        File in a folder that is there.
 
     Raises
     ------
@@ -78,7 +95,22 @@ def _tensor_type(tensor: Tensor) -> int:
 
 
 def realise(node: Node, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> tuple[int, dict[str, np.ndarray]]:
-    """Return the type that `node` computes in, and the derived inputs of its function by name, in order."""
+    """Return the type that `node` computes in, and the derived inputs of its function by name, in order.
+
+    Parameters
+    ----------
+    node : Node
+        Node of a program.
+    inputs, outputs : sequence of Tensor
+        Its tensors, in order.
+
+    Returns
+    -------
+    int
+        ONNX element type, the smallest that holds every code and inner word.
+    dict of str to integer array
+        Derived inputs by name.
+    """
     body, op = BODIES[node.op], ops.get(node.op)
     absent = body.input_names(op, len(inputs))[len(inputs) :]
     kinds = dict.fromkeys(absent, CODE) | dict(body.extra)

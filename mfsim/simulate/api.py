@@ -129,7 +129,37 @@ class Simulator:
         trace: str | os.PathLike[str] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Simulation:
-        """Run the program and return its output codes and what was observed; arguments and errors as of `simulate`."""
+        """Bit-exact run of the program: output codes and what was observed.
+
+        Parameters
+        ----------
+        inputs : array, or mapping of str to array, shape (batch, ...)
+            Real values, which are quantized, or integer codes within the range of the input.
+        batch_size : int, optional
+            Samples of a chunk, at least 1.
+        threads : int, optional
+            Threads that run chunks, at least 1; one for exact kernels.
+        observe : bool
+            Whether the least and the greatest code of each tensor are found.
+        keep : collection of str
+            Activations whose codes are returned too.
+        trace : str or path, optional
+            Folder that golden vectors are written to.
+        progress : callable of (int, int), optional
+            Called with the samples done and all samples.
+
+        Returns
+        -------
+        Simulation
+            Codes int64, observed ranges and overflow events.
+
+        Raises
+        ------
+        DataError
+            If an input, a name or a number is not what it must be.
+        ShapeError
+            If an array has not the shape of its input.
+        """
         program = self.program
         for name, value in (("batch_size", batch_size), ("threads", threads)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):

@@ -29,7 +29,18 @@ _KEPT: WeakKeyDictionary[Node, dict[bool, tuple[tuple[object, ...], Run | None]]
 
 
 def operand_of(tensor: Tensor) -> Operand:
-    """Return what a fast form is told of a tensor."""
+    """Return what a fast form is told of a tensor.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor of a program.
+
+    Returns
+    -------
+    Operand
+        Range, shape of one sample (of a constant: its shape) and codes of a constant.
+    """
     shape = tensor.shape if tensor.is_constant else tensor.shape[1:]
     return Operand(tensor.range.low, tensor.range.high, shape, tensor.codes)
 
@@ -45,6 +56,22 @@ def form_of(
 
     It takes codes, in C order, of any integer type that holds them; constants as int64. With `after`, one rule for each
     channel of the product, its sums are fitted before they are written.
+
+    Parameters
+    ----------
+    op : str
+        Name of a registered op.
+    inputs, outputs : sequence of Operand
+        What is known of the operands and results.
+    attributes : mapping
+        Complete attributes of the op.
+    after : Epilogue, optional
+        Requantization that the form does too.
+
+    Returns
+    -------
+    callable or None
+        Run(inputs, attributes, outputs), which fills the outputs and returns overflow events or None.
     """
     if "fast" not in ops.get(op).realisations:
         return None
@@ -76,6 +103,20 @@ def fast_form(program: Program, node: Node, ending: Ending | None = None) -> Run
 
     With `ending`, its sums are fitted as that says. Forms are kept as long as their node lives: programs that were edited
     share the nodes that no edit reached.
+
+    Parameters
+    ----------
+    program : Program
+        Program of the node.
+    node : Node
+        Node to run.
+    ending : Ending, optional
+        Nodes behind it that the form does too.
+
+    Returns
+    -------
+    callable or None
+        The form, as of `form_of`.
     """
     inputs, outputs = program.inputs_of(node), program.outputs_of(node)
     done: tuple[object, ...] = ()
@@ -118,19 +159,57 @@ def bound(
     """Return a function that runs a form on these arrays, whatever codes they hold.
 
     A form may have an attribute `bind(inputs, outputs)` that returns one, made once for many runs.
+
+    Parameters
+    ----------
+    run : callable
+        Form of a node.
+    inputs : sequence of integer arrays in C order
+        Codes, axis 0 the batch but for constants.
+    attributes : mapping
+        Complete attributes of the op.
+    outputs : sequence of integer arrays in C order
+        Preallocated results.
+
+    Returns
+    -------
+    callable
+        Fills the outputs and returns overflow events or None.
     """
     bind: Callable[..., Callable[[], int | None]] | None = getattr(run, "bind", None)
     return functools.partial(run, inputs, attributes, outputs) if bind is None else bind(inputs, outputs)
 
 
 def plain_form(op: str) -> Run:
-    """Return the plain form of an op, which takes and fills int64 codes."""
+    """Return the plain form of an op, which takes and fills int64 codes.
+
+    Parameters
+    ----------
+    op : str
+        Name of a registered op.
+
+    Returns
+    -------
+    callable
+        Run(inputs, attributes, outputs) on int64 arrays in C order.
+    """
     run: Run = ops.plain_kernel(op)
     return run
 
 
 def any_word(op: str) -> Run:
-    """Return the plain form of an op for codes of any integer type: through int64 where it moves more than codes."""
+    """Return the plain form of an op for codes of any integer type: through int64 where it moves more than codes.
+
+    Parameters
+    ----------
+    op : str
+        Name of a registered op.
+
+    Returns
+    -------
+    callable
+        Run(inputs, attributes, outputs) on arrays of any integer types that hold the codes.
+    """
     run = plain_form(op)
     if op in ops.named(Trait.ANY_WORD):
         return run

@@ -92,9 +92,22 @@ class Executor:
     def run(self, inputs: Mapping[str, np.ndarray], visit: Visit) -> dict[str, int]:
         """Run one chunk, show what is to be seen to `visit`, and return the overflow events by node.
 
-        Floating-point inputs are real values and are quantized; integers are codes.
-        What `visit` gets holds codes of any integer type, and only until it returns. Codes outside the range of an input
-        are a `DataError`.
+        Parameters
+        ----------
+        inputs : mapping of str to array, shape (batch, ...)
+            Floating-point inputs are real values and are quantized; integers are codes.
+        visit : callable of (str, integer array)
+            Gets a tensor's name and its codes, of any integer type, which hold only until it returns.
+
+        Returns
+        -------
+        dict of str to int
+            Overflow events by node.
+
+        Raises
+        ------
+        DataError
+            If codes are outside the range of an input, or values cannot be quantized.
         """
         batch = len(next(iter(inputs.values()))) if inputs else 0
         try:

@@ -41,7 +41,20 @@ class Chain:
 
 
 def chains(program: Program, stages: Sequence[Stage]) -> dict[str, Chain]:
-    """Return by node the chain that its fast kernel does, of the `stages` of the nodes that are run."""
+    """Return by node the chain that its fast kernel does, of the `stages` of the nodes that are run.
+
+    Parameters
+    ----------
+    program : Program
+        Integer program.
+    stages : sequence of Stage
+        Stages of the nodes that are run.
+
+    Returns
+    -------
+    dict of str to Chain
+        Chain by the name of its first node; nodes without one are left out.
+    """
     found: dict[str, Chain] = {}
     for stage in stages:
         left = stage.nodes

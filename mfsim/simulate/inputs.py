@@ -17,6 +17,18 @@ Inputs = np.ndarray | Mapping[str, np.ndarray]
 def by_name(program: Program, inputs: Inputs) -> dict[str, np.ndarray]:
     """Return one array for each input of `program`, all of one batch size, in the program's order.
 
+    Parameters
+    ----------
+    program : Program
+        Integer program.
+    inputs : array, or mapping of str to array, shape (batch, ...)
+        A bare array is that of the only input.
+
+    Returns
+    -------
+    dict of str to array
+        Arrays by input name.
+
     Raises
     ------
     DataError
@@ -53,6 +65,18 @@ def by_name(program: Program, inputs: Inputs) -> dict[str, np.ndarray]:
 def is_real(name: str, values: np.ndarray) -> bool:
     """Return whether `values` of the input `name` are real values, which are floating-point, or else integer codes.
 
+    Parameters
+    ----------
+    name : str
+        Name of the input, for the message.
+    values : array
+        Values or codes.
+
+    Returns
+    -------
+    bool
+        True for floating-point values.
+
     Raises
     ------
     DataError
@@ -64,14 +88,40 @@ def is_real(name: str, values: np.ndarray) -> bool:
 
 
 def check_whole(program: Program, arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise the `DataError` of the first input, of all samples, that cannot be quantized or whose codes are outside its range."""
+    """Check of all samples of all inputs at once, so that an error is about the whole batch.
+
+    Parameters
+    ----------
+    program : Program
+        Integer program.
+    arrays : mapping of str to array, shape (batch, ...)
+        Values or codes by input name.
+
+    Raises
+    ------
+    DataError
+        If an input cannot be quantized, or its codes are outside its range.
+    """
     for name, values in arrays.items():
         codes = _codes(program, name, values) if is_real(name, values) else values
         check_codes(program.tensors[name], codes)
 
 
 def check_codes(tensor: Tensor, codes: np.ndarray) -> None:
-    """Raise `DataError` unless the integers `codes` lie inside the proved range of an input."""
+    """Range check of the codes of an input.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        The input, with its proved range.
+    codes : integer array, shape (batch, ...)
+        Codes.
+
+    Raises
+    ------
+    DataError
+        If a code is outside the range.
+    """
     axis = tensor.range.axis
     rows = codes.reshape(1, -1) if axis is None else np.moveaxis(codes, axis, 0).reshape(codes.shape[axis], -1)
     if codes.size:
@@ -111,9 +161,23 @@ def quantize_input(program: Program, images: Inputs) -> np.ndarray | dict[str, n
 
 
 def fill_codes(program: Program, name: str, values: np.ndarray, codes: np.ndarray) -> None:
-    """Fill `codes`, of any integer type that holds the range of an input, with what `quantize_input` makes of `values`.
+    """Fill `codes` with what `quantize_input` makes of `values`.
 
-    A `DataError` says what is wrong with the values, or which codes are outside the range.
+    Parameters
+    ----------
+    program : Program
+        Integer program.
+    name : str
+        Name of the input.
+    values : array, shape (batch, ...)
+        Real values, or codes.
+    codes : integer array in C order, shape of `values`
+        Filled; its type holds the range of the input.
+
+    Raises
+    ------
+    DataError
+        If values cannot be quantized, or codes are outside the range.
     """
     tensor, metadata = program.tensors[name], program.metadata
     rounding = metadata.get(f"input.{name}.rounding", "half_even")

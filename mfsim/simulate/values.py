@@ -18,7 +18,24 @@ from mfsim.simulate.inputs import by_name
 def dequantized(program: Program, codes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the real values code * scale of tensors of `program`, by name, float64.
 
-    Exact for codes below 2**53; a `DataError` names a tensor that the program does not have.
+    Exact for codes below 2**53.
+
+    Parameters
+    ----------
+    program : Program
+        Integer program.
+    codes : mapping of str to integer array, shape (batch, ...)
+        Codes by tensor name.
+
+    Returns
+    -------
+    dict of str to float64 array
+        Values by tensor name.
+
+    Raises
+    ------
+    DataError
+        If the program has no such tensor.
     """
     for name in codes:
         if name not in program.tensors:
@@ -62,7 +79,20 @@ def accuracy(
 
 
 def classes(program: Program, logits: np.ndarray) -> np.ndarray:
-    """Return the class of each row of logit codes [batch, classes], compared on one grid, exactly."""
+    """Return the class of each row of logit codes [batch, classes], compared on one grid, exactly.
+
+    Parameters
+    ----------
+    program : Program
+        Program whose first output the logits are.
+    logits : integer array, shape (batch, classes)
+        Codes.
+
+    Returns
+    -------
+    integer array, shape (batch,)
+        Index of the greatest value; the first of equal ones.
+    """
     scale = program.tensors[program.outputs[0]].scale
     if scale.axis is None:
         return np.asarray(np.argmax(logits, axis=1))

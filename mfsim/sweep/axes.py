@@ -46,6 +46,16 @@ class Axis:
     def parse(cls, text: str) -> Axis:
         """Return the axis in a text of the form of the module header.
 
+        Parameters
+        ----------
+        text : str
+            KEY=VALUES or KEY@PATTERN=VALUES, such as "weight=2:8" or "weight@head=4,6".
+
+        Returns
+        -------
+        Axis
+            The axis, each value once in order of appearance.
+
         Raises
         ------
         SweepError
@@ -71,7 +81,18 @@ class Axis:
         return f"{self.key}@{self.pattern}" if self.pattern else self.key
 
     def within(self, pattern: str) -> Axis:
-        """Return the axis limited to `pattern`, unless it has a pattern of its own."""
+        """Return the axis limited to `pattern`, unless it has a pattern of its own.
+
+        Parameters
+        ----------
+        pattern : str
+            A pattern of layer paths; "" for all layers.
+
+        Returns
+        -------
+        Axis
+            This axis if it has a pattern, else one with `pattern`.
+        """
         return self if self.pattern else Axis(self.key, self.values, pattern)
 
     def __str__(self) -> str:
@@ -82,7 +103,24 @@ class Axis:
 def parse_axes(texts: Sequence[str], pattern: str = "") -> tuple[Axis, ...]:
     """Return the axes in `texts`, each of them limited to `pattern` unless it has its own.
 
-    Raises what `Axis.parse` raises, and `SweepError` if there is none or two have one name.
+    Parameters
+    ----------
+    texts : sequence of str, at least one
+        Axes in the form of `Axis.parse`.
+    pattern : str
+        A pattern of layer paths for axes without one; "" for all layers.
+
+    Returns
+    -------
+    tuple of Axis
+        In the order of `texts`.
+
+    Raises
+    ------
+    SweepError
+        If there is no axis, two have one name, or a text is no axis.
+    RecipeError
+        If a value is none of its key's, such as 1 bit.
     """
     axes = tuple(Axis.parse(text).within(pattern) for text in texts)
     if not axes:
@@ -92,7 +130,18 @@ def parse_axes(texts: Sequence[str], pattern: str = "") -> tuple[Axis, ...]:
 
 
 def value_text(value: Value | None) -> str:
-    """Return a value as it stands in an axis; None, the run's own, is an empty text."""
+    """Return a value as it stands in an axis; None, the run's own, is an empty text.
+
+    Parameters
+    ----------
+    value : int, str, bool or None
+        A value on an axis.
+
+    Returns
+    -------
+    str
+        "true" and "false" for a bool.
+    """
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)

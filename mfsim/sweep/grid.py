@@ -46,6 +46,11 @@ def grid(axes: Sequence[Axis], recipe: Recipe, layers: Layers, *, sensitivity: b
     layers : of the network, with the keys that each has a use for.
     sensitivity : one layer at a time.
 
+    Returns
+    -------
+    list of Point
+        Point 0 first, then the product of the axes, or for a sensitivity sweep that of each layer.
+
     Raises
     ------
     SweepError
@@ -96,7 +101,22 @@ def _taking(axis: Axis, layers: Layers) -> list[str]:
 
 
 def everywhere(recipe: Recipe, key: str, value: Value) -> Recipe:
-    """Return `recipe` with `key` set in every layer."""
+    """Return `recipe` with `key` set in every layer.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The recipe to start from, left as it is.
+    key : str
+        One of the keys of a layer, such as "weight".
+    value : int, str or bool
+        A value of that key.
+
+    Returns
+    -------
+    Recipe
+        `value` as the default of `key`, and no layer table with `key`.
+    """
     tables = {
         pattern: {name: given for name, given in table.items() if name != key}
         for pattern, table in recipe.layers.items()
@@ -110,6 +130,22 @@ def with_words(recipe: Recipe, paths: Sequence[str], key: str, value: Value) -> 
 
     The later pattern wins in a recipe, so the table of a layer goes to the end, with every key that would be
     another without it.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The recipe to start from, left as it is.
+    paths : sequence of str
+        Paths of layers.
+    key : str
+        One of the keys of a layer, such as "weight".
+    value : int, str or bool
+        A value of that key.
+
+    Returns
+    -------
+    Recipe
+        The changed recipe.
     """
     for path in paths:
         wanted = asdict(recipe.layer(path)) | {key: value}

@@ -28,13 +28,40 @@ PACKAGES = ("numba", "numpy")
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
-    """Return the sha256 of a file in hexadecimal."""
+    """Return the sha256 of a file in hexadecimal.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        A file.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    """
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def data_digest(split: Split) -> str:
-    """Return the sha256 of images and labels, shapes included: which images ran, and how many."""
+    """Return the sha256 of images and labels, shapes included: which images ran, and how many.
+
+    Parameters
+    ----------
+    split : Split
+        Images [n, ...] and labels [n].
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
     digest = hashlib.sha256()
     for array in (split.images, split.labels):
         digest.update(f"{array.dtype.str} {array.shape}".encode())
@@ -56,7 +83,20 @@ def code_digest() -> str:
 
 
 def point_key(recipe: Recipe, **digests: str) -> str:
-    """Return the key of a point: `recipe` on what `digests` name, computed by this code."""
+    """Return the key of a point: `recipe` on what `digests` name, computed by this code.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The recipe of the point; the order of its layer patterns counts.
+    **digests : str
+        Digests of the model, the float network and the data, by name.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits, of the code of mfsim too.
+    """
     content = {"recipe": recipe.to_dict(), "code": code_digest(), **digests}
     # The order of the layers' patterns stays: the later one wins.
     return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()

@@ -62,7 +62,22 @@ def _measure(opened: EditableModel, recipe: Recipe, samples: Samples) -> SweepFi
 
 
 def outcome(opened: EditableModel, recipe: Recipe, samples: Samples) -> dict[str, Any]:
-    """Return the content of a point's file: its figures, or the sentence why it has none."""
+    """Return the content of a point's file: its figures, or the sentence that says why it has none.
+
+    Parameters
+    ----------
+    opened : EditableModel
+        The model that is quantized anew.
+    recipe : Recipe
+        The recipe of the point.
+    samples : Samples
+        Images, labels and float logits.
+
+    Returns
+    -------
+    dict
+        `figures`, a dict of the fields of `SweepFigures` or None, and `error`, a sentence on one line or "".
+    """
     try:
         return {"figures": asdict(_measure(opened, recipe, samples)), "error": ""}
     except MfsimError as error:

@@ -21,6 +21,18 @@ def write_sweep(report: SweepReport, folder: pathlib.Path) -> None:
     """Write tables and pictures of `report` into `folder`; the same report gives the same bytes.
 
     Pictures of an earlier call that this one has no numbers for are removed.
+
+    Parameters
+    ----------
+    report : SweepReport
+        The sweep.
+    folder : pathlib.Path
+        Where `sweep.csv`, `sweep.json` and the .svg pictures go.
+
+    Raises
+    ------
+    MfsimError
+        If the folder cannot be made or written to.
     """
     write_listings([report.listing()], folder)
     pictures = {f"{picture.stem}.svg": picture.file() for picture in sweep_pictures("sweep", report)}
@@ -36,7 +48,20 @@ def write_sweep(report: SweepReport, folder: pathlib.Path) -> None:
 def read_sweeps(run: RunFolder) -> tuple[SweepReport, ...]:
     """Return the sweeps of a run folder by name; those of an earlier model.onnx say so.
 
-    Raises `ModelError` if a sweep.json is damaged.
+    Parameters
+    ----------
+    run : RunFolder
+        The run folder, with its model.onnx.
+
+    Returns
+    -------
+    tuple of SweepReport
+        Empty without sweeps; `outdated` is True for those of an earlier model.onnx.
+
+    Raises
+    ------
+    ModelError
+        If a sweep.json is damaged, or there are sweeps but no model.onnx.
     """
     paths = sorted((run.path / FOLDER).glob("*/sweep.json"))
     if not paths:

@@ -59,6 +59,11 @@ def sweep(
     retry : compute points again that have failed.
     progress : called with (what is done, points done, points in all).
 
+    Returns
+    -------
+    SweepReport
+        The points that have run, failed ones too.
+
     Raises
     ------
     ModelError
@@ -105,7 +110,22 @@ def sweep(
 
 
 def default_name(axes: Sequence[Axis], asked: object, data: str) -> str:
-    """Return the folder's name for what is asked for: the axes, and a digest of their values and of the images."""
+    """Return the folder's name for what is asked for: the axes, and a digest of their values and of the images.
+
+    Parameters
+    ----------
+    axes : sequence of Axis
+        The axes, whose keys the name begins with.
+    asked : object that `json.dumps` takes
+        Texts of the axes, and whether layers change one at a time.
+    data : str
+        Digest of the images and labels.
+
+    Returns
+    -------
+    str
+        The keys and eight hexadecimal digits, joined by "-".
+    """
     digest = hashlib.sha256(json.dumps([asked, data]).encode()).hexdigest()[:8]
     return "-".join([*dict.fromkeys(axis.key for axis in axes), digest])
 

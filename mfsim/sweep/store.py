@@ -42,8 +42,15 @@ class SweepFolder:
 
         Parameters
         ----------
+        path : pathlib.Path
+            The folder; made if missing.
         plan : what is asked for; it replaces what was asked for last.
         identity : names of entries of `plan` that must stay as they are, with what each is for a person.
+
+        Returns
+        -------
+        SweepFolder
+            The folder, with what it holds already.
 
         Raises
         ------
@@ -74,7 +81,18 @@ class SweepFolder:
                     path.unlink()
 
     def read(self, key: str) -> dict[str, Any] | None:
-        """Return the content of a finished point, or None if it is not there or damaged."""
+        """Return the content of a finished point, or None if it is not there or damaged.
+
+        Parameters
+        ----------
+        key : str
+            Key of the point, see `mfsim.sweep.keys.point_key`.
+
+        Returns
+        -------
+        dict or None
+            What `write` kept, and `key`.
+        """
         try:
             content = json.loads((self.points / f"{key}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -82,7 +100,22 @@ class SweepFolder:
         return content if isinstance(content, dict) and content.get("key") == key else None
 
     def write(self, key: str, content: Mapping[str, Any]) -> None:
-        """Keep a finished point for good."""
+        """Keep a finished point for good.
+
+        Parameters
+        ----------
+        key : str
+            Key of the point, see `mfsim.sweep.keys.point_key`.
+        content : mapping
+            What `json.dumps` takes, without NaN and infinity: `figures` and `error`.
+
+        Raises
+        ------
+        ValueError
+            If a figure is NaN or infinite.
+        MfsimError
+            If the file cannot be written.
+        """
         text = json.dumps({"key": key, **content}, indent=1, allow_nan=False) + "\n"
         write_whole(self.points / f"{key}.json", text.encode(), durable=True)
 

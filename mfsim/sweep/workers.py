@@ -59,6 +59,20 @@ def cores() -> int:
 def spread(setup: Setup, tasks: Sequence[Task], workers: int) -> Iterator[Task]:
     """Compute `tasks` in `workers` processes; yield each when its result is in the folder.
 
+    Parameters
+    ----------
+    setup : Setup
+        Model file, its digest, the folder of the sweep, and the samples.
+    tasks : sequence of Task
+        The points to compute, each with its key and recipe.
+    workers : int, at least 1
+        The most processes at once.
+
+    Yields
+    ------
+    Task
+        Each task once, in the order in which they finish.
+
     Raises
     ------
     SweepError

@@ -56,7 +56,19 @@ class Demo:
 def shortfalls(expected: Expected, result: NetworkResult, check_reasons: list[str]) -> list[str]:
     """Return what falls short of `expected`, a sentence each.
 
-    `check_reasons` are the limits that the check against float passed, from check.json.
+    Parameters
+    ----------
+    expected : Expected
+        Name, float accuracy as a fraction, and whether the network multiplies.
+    result : NetworkResult
+        Result of the network.
+    check_reasons : list of str
+        Limits that the check against float passed, from check.json.
+
+    Returns
+    -------
+    list of str
+        Empty if the result is as expected.
     """
     found = [f"{expected.name}: {reason}" for reason in check_reasons]
     floats, integer = result.accuracy["float"] or 0.0, result.accuracy["integer"] or 0.0

@@ -9,7 +9,25 @@ from mfsim.run_folder import RunFolder
 
 
 def load_data(run: RunFolder, data: str | None = None) -> Dataset:
-    """Return the data set `data`, by default the one that the network was trained on; it must suit the network."""
+    """Return the data set `data`, by default the one that the network was trained on; it must suit the network.
+
+    Parameters
+    ----------
+    run : RunFolder
+        Run folder of the network.
+    data : str, optional
+        Name or path of a data set.
+
+    Returns
+    -------
+    Dataset
+        The data set.
+
+    Raises
+    ------
+    DataError
+        If there is no such data set, or its images have another shape than the network's input.
+    """
     about = run.read()
     dataset = datasets.load(data or about["data"])
     if list(dataset.input_shape) != about["input_shape"]:
@@ -20,7 +38,25 @@ def load_data(run: RunFolder, data: str | None = None) -> Dataset:
 
 
 def chosen(dataset: Dataset, split: str) -> Split:
-    """Return the split called train, validation or test."""
+    """Split of a data set by name.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Data set.
+    split : {"train", "validation", "test"}
+        Name of the split.
+
+    Returns
+    -------
+    Split
+        Images and labels.
+
+    Raises
+    ------
+    DataError
+        If there is no such split.
+    """
     if split not in ("train", "validation", "test"):
         raise DataError(f"`split` must be train, validation or test, not {split!r}")
     found: Split = getattr(dataset, split)

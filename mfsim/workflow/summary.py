@@ -26,6 +26,18 @@ def tool_versions() -> dict[str, str]:
 def summary(run: RunFolder, array: CimArray | None = None) -> NetworkResult:
     """Return the result of a run folder whose steps have all run, with what it costs on `array` if one is given.
 
+    Parameters
+    ----------
+    run : RunFolder
+        Run folder after `mfsim simulate`.
+    array : CimArray, optional
+        In-memory-compute array.
+
+    Returns
+    -------
+    NetworkResult
+        Accuracy, parity, operations, memory and energy of one network.
+
     Raises
     ------
     ModelError

@@ -72,7 +72,23 @@ class Verification:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Verification:
-        """Return what `to_json` wrote; a `ModelError` if it is something else."""
+        """Verification from the content of a simulation.json.
+
+        Parameters
+        ----------
+        content : mapping
+            What `to_json` wrote.
+
+        Returns
+        -------
+        Verification
+            The verification.
+
+        Raises
+        ------
+        ModelError
+            If it is something else.
+        """
         try:
             return cls(
                 content["samples"],
@@ -88,7 +104,23 @@ class Verification:
 
 
 def read_verification(run: RunFolder) -> Verification:
-    """Return what the last simulation of the run folder found."""
+    """Return what the last simulation of the run folder found.
+
+    Parameters
+    ----------
+    run : RunFolder
+        Run folder after `mfsim simulate`.
+
+    Returns
+    -------
+    Verification
+        What its simulation.json holds.
+
+    Raises
+    ------
+    ModelError
+        If it is missing or damaged.
+    """
     return Verification.from_json(run.read("simulation.json"))
 
 

@@ -15,6 +15,21 @@ def _term(x: np.ndarray, w: np.ndarray, form: str, sign_zero: int) -> np.ndarray
 
 
 def split_term(words: np.ndarray, form: str, sign_zero: int) -> np.ndarray:
-    """Return the terms of words [lanes, 2n]: first n words of x, then n words of w."""
+    """Return the multiplication-free terms of words [lanes, 2n]: first n words of x, then n words of w.
+
+    Parameters
+    ----------
+    words : int64 array, shape (lanes, 2n)
+        Codes of x and w.
+    form : str
+        "ef", sign(w) x + sign(x) w, or "abs", sign(w) |x| + sign(x) |w|.
+    sign_zero : int
+        Sign of code 0: 0 or 1.
+
+    Returns
+    -------
+    int64 array, shape (lanes, n)
+        Exact terms.
+    """
     half = words.shape[1] // 2
     return _term(words[:, :half], words[:, half:], form, sign_zero)

@@ -6,7 +6,20 @@ import numpy as np
 
 
 def stage(words: np.ndarray, half: int) -> np.ndarray:
-    """Return the butterflies of words [lanes, n] that lie `half` apart."""
+    """Return one butterfly stage: sums and differences of the words [lanes, n] that lie `half` apart.
+
+    Parameters
+    ----------
+    words : int64 array, shape (lanes, n), n a power of two
+        Words of the stage before.
+    half : int, a power of two below n
+        Distance of the two words of a butterfly.
+
+    Returns
+    -------
+    int64 array, shape (lanes, n)
+        The sum in the place of the first word, the difference in that of the second.
+    """
     pairs = words.reshape(len(words), -1, 2, half)
     made = np.empty_like(pairs)
     np.add(pairs[:, :, 0], pairs[:, :, 1], out=made[:, :, 0])
@@ -15,7 +28,20 @@ def stage(words: np.ndarray, half: int) -> np.ndarray:
 
 
 def last_stage(words: np.ndarray, half: int) -> np.ndarray:
-    """Return the last butterflies, with the rows wired in sequency order."""
+    """Return the last butterfly stage, with the rows wired in sequency order.
+
+    Parameters
+    ----------
+    words : int64 array, shape (lanes, n), n a power of two
+        Words of the stage before.
+    half : int
+        Distance of the two words of a butterfly.
+
+    Returns
+    -------
+    int64 array, shape (lanes, n)
+        The transform in sequency order.
+    """
     return stage(words, half)[:, [_natural_row(row, words.shape[1]) for row in range(words.shape[1])]]
 
 

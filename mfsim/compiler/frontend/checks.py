@@ -24,7 +24,26 @@ OPSETS = range(13, 27)
 
 
 def check_domains(model: onnx.ModelProto) -> int:
-    """Return the version of the standard opset; errors name the domain or version that is not known."""
+    """Check of the domains and opset versions that a model declares and uses.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        Model to compile.
+
+    Returns
+    -------
+    int
+        Version of the standard opset.
+
+    Raises
+    ------
+    ModelError
+        If a version is missing or not supported, the file is an integer program, or an initializer is
+        sparse.
+    UnsupportedOpError
+        If a node is of a domain that is not known.
+    """
     versions = {("" if entry.domain == "ai.onnx" else entry.domain): entry.version for entry in model.opset_import}
     if INTEGER in versions:
         raise ModelError("this file is an integer program already; read it with `mfsim.compiler.read_integer`")
@@ -57,19 +76,56 @@ def check_domains(model: onnx.ModelProto) -> int:
 
 
 def in_dialect(model: onnx.ModelProto) -> bool:
-    """Whether a model claims to be in the dialect of mfsim: it declares the domain org.mfsim or names layers."""
+    """Whether a model claims to be in the dialect of mfsim: it declares the domain org.mfsim or names layers.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        Model to compile.
+
+    Returns
+    -------
+    bool
+        True if it does.
+    """
     declared = any(entry.domain == MFSIM for entry in model.opset_import)
     return declared or any(entry.key == LAYER_KEY for node in model.graph.node for entry in node.metadata_props)
 
 
 def check_numbers(graph: FileGraph) -> None:
-    """Raise `ModelError` naming the first constant that a node reads and that holds NaN or infinity."""
+    """Check that all constants that nodes read are finite.
+
+    Parameters
+    ----------
+    graph : FileGraph
+        Decoded graph.
+
+    Raises
+    ------
+    ModelError
+        If one holds NaN or infinity; the message names the first.
+    """
     for name, values in graph.constants.items():
         check_constant(graph, name, values)
 
 
 def check_constant(graph: FileGraph, name: str, values: np.ndarray) -> None:
-    """Raise `ModelError` if a node reads the constant `name` and its `values` hold NaN or infinity."""
+    """Check that a constant that a node reads is finite.
+
+    Parameters
+    ----------
+    graph : FileGraph
+        Decoded graph.
+    name : str
+        Name of the constant.
+    values : array
+        Its values.
+
+    Raises
+    ------
+    ModelError
+        If a node reads it and it holds NaN or infinity.
+    """
     if name in graph.consumers and values.dtype.kind == "f" and not np.isfinite(values).all():
         what = "NaN" if np.isnan(values).any() else "infinity"
         raise ModelError(f"initializer `{name}` holds {what}")

@@ -35,7 +35,21 @@ Constant = np.ndarray | Grid
 
 
 def fold(node: FileNode, inputs: Sequence[Constant | None], opset: int) -> Sequence[Constant] | None:
-    """Return the outputs of a node of constant inputs (None: left out), or None if it has to be lowered.
+    """Constant folding of one node.
+
+    Parameters
+    ----------
+    node : FileNode
+        Node of the file.
+    inputs : sequence of (array, Grid or None)
+        Constant inputs; None for one that is left out.
+    opset : int
+        Version of the standard opset.
+
+    Returns
+    -------
+    sequence of (array or Grid), or None
+        Outputs of the node; None if it has to be lowered.
 
     Raises
     ------

@@ -55,19 +55,91 @@ class FileNode:
         return f"node `{self.name}` ({self.domain + '::' if self.domain else ''}{self.op})"
 
     def integer(self, name: str, default: int) -> int:
-        """Return an attribute that is one int."""
+        """Return an attribute that is one int.
+
+        Parameters
+        ----------
+        name : str
+            Name of the attribute.
+        default : int
+            Value where the node does not state it.
+
+        Returns
+        -------
+        int
+            Its value.
+
+        Raises
+        ------
+        ModelError
+            If it is of another type.
+        """
         return int(self._typed(name, default, (int,), "an int"))
 
     def number(self, name: str, default: float) -> float:
-        """Return an attribute that is one number."""
+        """Return an attribute that is one number.
+
+        Parameters
+        ----------
+        name : str
+            Name of the attribute.
+        default : float
+            Value where the node does not state it.
+
+        Returns
+        -------
+        float
+            Its value.
+
+        Raises
+        ------
+        ModelError
+            If it is of another type.
+        """
         return float(self._typed(name, default, (int, float), "a number"))
 
     def text(self, name: str, default: str) -> str:
-        """Return an attribute that is a string."""
+        """Return an attribute that is a string.
+
+        Parameters
+        ----------
+        name : str
+            Name of the attribute.
+        default : str
+            Value where the node does not state it.
+
+        Returns
+        -------
+        str
+            Its value.
+
+        Raises
+        ------
+        ModelError
+            If it is of another type.
+        """
         return str(self._typed(name, default, (str,), "a string"))
 
     def integers(self, name: str, default: Sequence[int] = ()) -> tuple[int, ...]:
-        """Return an attribute that is a list of ints."""
+        """Return an attribute that is a list of ints.
+
+        Parameters
+        ----------
+        name : str
+            Name of the attribute.
+        default : sequence of int
+            Value where the node does not state it.
+
+        Returns
+        -------
+        tuple of int
+            Its value.
+
+        Raises
+        ------
+        ModelError
+            If it is of another type.
+        """
         return tuple(int(v) for v in self._typed(name, default, (list, tuple), "a list of ints"))
 
     def _typed(self, name: str, default: Any, kinds: tuple[type, ...], what: str) -> Any:
@@ -100,9 +172,28 @@ class FileGraph:
 
 
 def graph_of(model: onnx.ModelProto, opset: int, third_party: bool = False) -> FileGraph:
-    """Return the decoded graph of a checked model; a `ModelError` names what cannot be decoded.
+    """Return the decoded graph of a checked model.
 
-    Inputs may be int64, which in the dialect number rows of constants, and any integers in a third-party file (`third_party`).
+    Inputs may be int64, which in the dialect number rows of constants, and any integers in a third-party file.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        Checked model.
+    opset : int
+        Version of its standard opset.
+    third_party : bool
+        Whether it is outside the dialect of mfsim.
+
+    Returns
+    -------
+    FileGraph
+        Inputs, outputs, constants and the nodes that the outputs need, in order.
+
+    Raises
+    ------
+    ModelError
+        If something cannot be decoded; the message names it.
     """
     graph = model.graph
     constants = {tensor.name: array_of(tensor) for tensor in graph.initializer}
@@ -137,7 +228,23 @@ def graph_of(model: onnx.ModelProto, opset: int, third_party: bool = False) -> F
 
 
 def array_of(tensor: onnx.TensorProto) -> np.ndarray:
-    """Return the values of a tensor as float64, float32, integer or bool numpy data."""
+    """Return the values of a tensor as float64, float32, integer or bool numpy data.
+
+    Parameters
+    ----------
+    tensor : onnx.TensorProto
+        Initializer.
+
+    Returns
+    -------
+    array
+        Its values, a copy.
+
+    Raises
+    ------
+    ModelError
+        If its data do not suit its shape or type.
+    """
     try:
         if min(tensor.dims, default=0) < 0:
             raise ValueError("numpy would infer a size of -1")

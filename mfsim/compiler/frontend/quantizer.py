@@ -71,7 +71,18 @@ class Quantizer:
         return first
 
     def same_as(self, other: Quantizer) -> bool:
-        """Whether both turn every value into the same code on the same scale."""
+        """Whether both turn every value into the same code on the same scale.
+
+        Parameters
+        ----------
+        other : Quantizer
+            Quantizer to compare with.
+
+        Returns
+        -------
+        bool
+            True if format, limits, rounding, steps and zero points are equal.
+        """
         mine, others = (
             (q.format, q.limits, q.rounding, q.added_before, q.steps.tolist(), q.zero_point.tolist())
             for q in (self, other)
@@ -85,21 +96,71 @@ class Quantizer:
         return np.asarray(np.ldexp(factors, self.exponents))
 
     def spread(self, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """Return exponents, factors or zero points as a view of `shape`; a `FormatError` if they do not suit it."""
+        """Broadcast parameters of the quantizer to the shape of its values.
+
+        Parameters
+        ----------
+        values : array
+            Exponents, factors or zero points.
+        shape : tuple of int
+            Shape of the quantized values.
+
+        Returns
+        -------
+        array of `shape`, read-only
+            A view of `values`.
+
+        Raises
+        ------
+        FormatError
+            If they do not broadcast to `shape`.
+        """
         try:
             return np.broadcast_to(values, shape)
         except ValueError as error:
             raise FormatError(f"a scale of shape {values.shape} does not suit values of shape {shape}") from error
 
     def scale_for(self, shape: tuple[int, ...]) -> Scale:
-        """Return the scale of values of `shape` (axis 0 of size 1 for a batch)."""
+        """Return the scale of values of `shape` (axis 0 of size 1 for a batch).
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of the quantized values.
+
+        Returns
+        -------
+        Scale
+            One step, or one for each index of one axis.
+
+        Raises
+        ------
+        FormatError
+            If the steps do not suit `shape`, or vary along two axes.
+        """
         if self.exponents.size == 1:
             return Scale.of_steps([float(self.steps.flat[0])])
         factors = None if self.factors is None else self.spread(self.factors, shape)
         return scale_of(self.spread(self.exponents, shape), factors)
 
     def of_constant(self, values: np.ndarray) -> Grid:
-        """Return the codes of real values, counted from the zero point, as the file computes them."""
+        """Return the codes of real values, counted from the zero point, as the file computes them.
+
+        Parameters
+        ----------
+        values : array of real
+            Constant.
+
+        Returns
+        -------
+        Grid
+            Codes in the shape of `values`, saturated to `limits`.
+
+        Raises
+        ------
+        FormatError
+            If the parameters do not suit the shape of `values`.
+        """
         exponents = self.spread(self.exponents, values.shape)
         if self.factors is None and not self.zero_point.any():
             codes = quantize(values, scale_of(exponents), self.format, rounding=self.rounding)
@@ -112,7 +173,18 @@ class Quantizer:
         return Grid(stored - zero_point, exponents, self.word(stored - zero_point), factors)
 
     def word(self, codes: np.ndarray) -> Format:
-        """Return the word of constant codes: that of the stored codes, or a wider one if they do not fit it."""
+        """Return the word of constant codes: that of the stored codes, or a wider one if they do not fit it.
+
+        Parameters
+        ----------
+        codes : int64 array
+            Codes counted from the zero point.
+
+        Returns
+        -------
+        Format
+            Word that holds all of them.
+        """
         lo, hi = (int(codes.min()), int(codes.max())) if codes.size else (0, 0)
         return self.format if self.format.holds(lo, hi) else Format.of_range(lo, hi, "the constant")
 
@@ -143,9 +215,30 @@ def _stored_codes(
 def quantizer_of(
     node: FileNode, scale: np.ndarray, zero_point: np.ndarray, bit_width: np.ndarray, strict: bool = True
 ) -> Quantizer:
-    """Return the checked quantizer of a Quant node with constant parameters; a `FormatError` says what is wrong.
+    """Return the checked quantizer of a Quant node with constant parameters.
 
-    `strict` asks for the dialect: power-of-two scales, zero point 0, at least 2 bits.
+    Parameters
+    ----------
+    node : FileNode
+        Quant node; its attributes are read.
+    scale : array of real
+        Steps, positive.
+    zero_point : array of real
+        Zero points, integers.
+    bit_width : array of real
+        Word length, one number.
+    strict : bool
+        Whether to ask for the dialect: power-of-two scales, zero point 0, at least 2 bits.
+
+    Returns
+    -------
+    Quantizer
+        The quantizer.
+
+    Raises
+    ------
+    FormatError
+        If a parameter is not what it must be.
     """
     exponents, factors = (exponents_of(scale, "the scale"), None) if strict else parts_of(scale, "the scale")
     wrong = zero_point != (0 if strict else np.rint(zero_point))
@@ -167,6 +260,29 @@ def linear_quantizer(scale: np.ndarray, zero_point: np.ndarray, axis: int, rank:
     """Return the quantizer of a QuantizeLinear, or what a DequantizeLinear undoes; the type of `zero_point` is the word.
 
     A scale or zero point of several numbers runs along `axis` of values of `rank` axes.
+
+    Parameters
+    ----------
+    scale : array of real, at most one axis
+        Steps, positive.
+    zero_point : integer array, at most one axis
+        Zero points.
+    axis : int
+        Axis of the values, which may be negative.
+    rank : int
+        Number of axes of the values.
+
+    Returns
+    -------
+    Quantizer
+        The quantizer.
+
+    Raises
+    ------
+    UnsupportedOpError
+        If the codes are no integers, or a scale is one for each block.
+    FormatError
+        If a step is not positive, or the word is too long.
     """
     kind = zero_point.dtype.name
     signed = kind.startswith("int")
@@ -183,7 +299,25 @@ def linear_quantizer(scale: np.ndarray, zero_point: np.ndarray, axis: int, rank:
 
 
 def word_length(bit_width: np.ndarray, allowed: range) -> int:
-    """Return a constant bit width as an int in `allowed`; a `FormatError` otherwise."""
+    """Return a constant bit width as an int in `allowed`; a `FormatError` otherwise.
+
+    Parameters
+    ----------
+    bit_width : array of real
+        The same number in every entry.
+    allowed : range
+        Allowed bits.
+
+    Returns
+    -------
+    int
+        Bits.
+
+    Raises
+    ------
+    FormatError
+        If it is not one number, or not allowed.
+    """
     widths = np.asarray(bit_width, dtype=np.float64).reshape(-1)
     if widths.size == 0 or (widths != widths[0]).any():
         raise FormatError("the bit width must be one number")

@@ -31,6 +31,16 @@ TO_FIRST, TO_LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 def normalised(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return a copy of a third-party model with today's domains and opset and without channels-last wrappers.
 
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        Model outside the dialect; it stays as it is.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The changed copy.
+
     Raises
     ------
     ModelError
@@ -46,7 +56,25 @@ def normalised(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def at_least(model: onnx.ModelProto, version: int) -> onnx.ModelProto:
-    """Return the model, converted to the standard opset `version` if it is older."""
+    """Return the model, converted to the standard opset `version` if it is older.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        Model.
+    version : int
+        Wanted version of the standard opset.
+
+    Returns
+    -------
+    onnx.ModelProto
+        `model` itself if it is not older.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be converted.
+    """
     have = next((entry.version for entry in model.opset_import if entry.domain == STANDARD_DOMAIN), version)
     if have >= version:
         return model
@@ -116,7 +144,20 @@ def _batch_norm(model: onnx.ModelProto, node: onnx.NodeProto) -> Iterator[onnx.N
 
 
 def affine_of(parameters: list[np.ndarray], epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return gain and offset of a batch norm of (scale, bias, mean, variance), float64."""
+    """Return gain and offset of a batch norm of (scale, bias, mean, variance), float64.
+
+    Parameters
+    ----------
+    parameters : list of 4 arrays of real, shape (channels,)
+        Scale, bias, mean and variance.
+    epsilon : float
+        Added to the variance.
+
+    Returns
+    -------
+    (float64 array, float64 array), shape (channels,)
+        Gain and offset.
+    """
     scale, bias, mean, variance = (np.asarray(values, dtype=np.float64) for values in parameters)
     gain = scale / np.sqrt(variance + epsilon)
     return gain, bias - mean * gain
@@ -132,7 +173,20 @@ Constant = np.ndarray | Grid
 
 
 def is_third_party_constant(node: FileNode, inputs: Sequence[Constant | None]) -> bool:
-    """Whether `node` quantizes or dequantizes a plain constant, with constant parameters."""
+    """Whether `node` quantizes or dequantizes a plain constant, with constant parameters.
+
+    Parameters
+    ----------
+    node : FileNode
+        Node of the file.
+    inputs : sequence of (array, Grid or None)
+        Its constant inputs; None for one that is left out.
+
+    Returns
+    -------
+    bool
+        True if it does.
+    """
     known = node.op in STANDARD if node.domain == "" else node.op == "BipolarQuant"
     return known and bool(inputs) and isinstance(inputs[0], np.ndarray)
 
@@ -143,6 +197,31 @@ def linear_quantizer_of(
     """Return the quantizer of a QuantizeLinear or DequantizeLinear of values of `rank` axes.
 
     Without a zero point the word is that of the type `stored`, or else of the attribute `output_dtype`.
+
+    Parameters
+    ----------
+    node : FileNode
+        The node; its attributes are read.
+    scale : array of real, at most one axis
+        Steps, positive.
+    zero_point : integer array or None
+        Zero points; None where they are left out.
+    stored : numpy.dtype or None
+        Type of stored codes.
+    rank : int
+        Number of axes of the values.
+
+    Returns
+    -------
+    Quantizer
+        The quantizer.
+
+    Raises
+    ------
+    UnsupportedOpError
+        If a scale is one for each block, or the codes are no integers.
+    FormatError
+        If a step is not positive, or the word is too long.
     """
     if node.integer("block_size", 0):
         raise UnsupportedOpError("`block_size` must be 0; quantize per tensor or per channel")
@@ -153,7 +232,27 @@ def linear_quantizer_of(
 
 
 def of_constant(node: FileNode, inputs: Sequence[Constant | None]) -> Constant:
-    """Return stored codes (QuantizeLinear) or quantized values of constant `inputs`."""
+    """Return stored codes (QuantizeLinear) or quantized values of constant `inputs`.
+
+    Parameters
+    ----------
+    node : FileNode
+        Node of which `is_third_party_constant` holds.
+    inputs : sequence of (array, Grid or None)
+        Values, scale and zero point.
+
+    Returns
+    -------
+    array or Grid
+        Codes of a QuantizeLinear, in the type of the zero point; of other nodes a Grid.
+
+    Raises
+    ------
+    UnsupportedOpError
+        If the scale is missing, or not one that `linear_quantizer` knows.
+    FormatError
+        If a parameter is not what it must be.
+    """
     values, scale, zero_point = (_array(value) for value in (*inputs, None)[:3])
     assert values is not None
     if scale is None:

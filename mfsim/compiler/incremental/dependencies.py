@@ -59,7 +59,18 @@ class Record:
 
 
 def joined(records: Sequence[Record]) -> Record:
-    """Return what steps in a row did, as if they were one, but without the result."""
+    """Return what steps in a row did, as if they were one, but without the result.
+
+    Parameters
+    ----------
+    records : sequence of Record
+        Records of steps, in order.
+
+    Returns
+    -------
+    Record
+        One record, with the later of two entries.
+    """
     written: dict[str, dict[Any, Any]] = {}
     for record in records:
         for name, entries in record.written.items():
@@ -89,6 +100,20 @@ class Dependencies:
         """Run `step` and return what it did, and the keys under which it has put in something else than `old` says.
 
         What is as it was in `old` is the same object.
+
+        Parameters
+        ----------
+        step : callable of Lowering
+            Step to run.
+        old : Record or None
+            What the step did before; None if it is new.
+
+        Returns
+        -------
+        Record
+            What it did now.
+        list of Key
+            (name of a mapping, key) of each changed entry.
         """
         self.reads, self.before = set(), {}
         starts = [len(things) for things in self._lists()]
@@ -116,7 +141,13 @@ class Dependencies:
         return Record(frozenset(self.reads), written, inputs, nodes, notes, result), changed
 
     def repeat(self, record: Record) -> None:
-        """Do what a step did, or several, without running them."""
+        """Do what a step did, or several, without running them.
+
+        Parameters
+        ----------
+        record : Record
+            What the step did.
+        """
         for name, entries in record.written.items():
             self.contents[name].update(entries)
         for things, added in zip(self._lists(), (record.inputs, record.nodes, record.notes), strict=True):
@@ -187,7 +218,18 @@ class _Set(MutableSet[K]):
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values of a lowering are equal in all that a rule can see of them."""
+    """Whether two values of a lowering are equal in all that a rule can see of them.
+
+    Parameters
+    ----------
+    one, other : object
+        Values of a lowering; arrays are equal in type, shape and bits.
+
+    Returns
+    -------
+    bool
+        True if they are.
+    """
     if one is other:
         return True
     if type(one) is not type(other):

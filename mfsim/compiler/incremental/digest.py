@@ -22,7 +22,13 @@ class ModelDigest:
         self._places = {tensor.name: k for k, tensor in enumerate(model.graph.initializer)}
 
     def renew(self, initializers: Iterable[str]) -> None:
-        """Take in changes of `initializers`, by name, and of the metadata of the model."""
+        """Take in changes of `initializers`, by name, and of the metadata of the model.
+
+        Parameters
+        ----------
+        initializers : iterable of str
+            Names of changed initializers.
+        """
         tensors, digests = self._model.graph.initializer, self._fields["graph.initializer"]
         for name in initializers:
             digests[self._places[name]] = _sha256(tensors[self._places[name]])
@@ -38,7 +44,18 @@ class ModelDigest:
 
 
 def source_digest(model: onnx.ModelProto) -> str:
-    """Return the digest of a model."""
+    """Return the digest of a model.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        Model.
+
+    Returns
+    -------
+    str
+        The text of its `ModelDigest`.
+    """
     return ModelDigest(model).text()
 
 

@@ -60,6 +60,11 @@ class Recompiler:
     def change(self, initializers: Collection[str]) -> None:
         """Take in changes of `initializers`, by name, and of the metadata of the model.
 
+        Parameters
+        ----------
+        initializers : collection of str
+            Names of changed initializers.
+
         Raises
         ------
         ModelError

@@ -41,7 +41,23 @@ class Grid:
     def at(self, exponents: np.ndarray | int) -> np.ndarray:
         """Return the codes of the same values on other exponents (both broadcast), exactly.
 
-        Raises `FormatError`, with the first value that lies between two codes of its grid.
+        Parameters
+        ----------
+        exponents : int or integer array
+            Exponents of the wanted grid.
+
+        Returns
+        -------
+        int64 array, the broadcast shape
+            Codes.
+
+        Raises
+        ------
+        FormatError
+            With the first value that lies between two codes of the wanted grid, or if the scale is no power
+            of two.
+        RangeError
+            If a code needs more than 63 bits.
         """
         if self.factors is not None:
             raise FormatError("the scale must be a power of two")
@@ -80,7 +96,27 @@ class Grid:
 
 
 def exact_grid(values: np.ndarray, exponents: np.ndarray | int) -> Grid:
-    """Return real values as a `Grid` on exponents (both broadcast); a `FormatError` shows one that does not fit."""
+    """Return real values as a `Grid` on exponents (both broadcast).
+
+    Parameters
+    ----------
+    values : array of real
+        Values.
+    exponents : int or integer array
+        Exponents of the grid.
+
+    Returns
+    -------
+    Grid
+        Codes in the smallest word that holds all of them.
+
+    Raises
+    ------
+    FormatError
+        With the first value that does not lie on the grid.
+    RangeError
+        If a code needs more than 63 bits.
+    """
     shape = np.broadcast_shapes(np.shape(values), np.shape(exponents))
     exponents, values = np.array(np.broadcast_to(exponents, shape), dtype=np.int64), np.broadcast_to(values, shape)
     codes = np.ldexp(np.asarray(values, dtype=np.float64), -exponents)
@@ -91,7 +127,25 @@ def exact_grid(values: np.ndarray, exponents: np.ndarray | int) -> Grid:
 
 
 def exponents_of(scale: np.ndarray, what: str) -> np.ndarray:
-    """Return e for scales 2**e, int64; a `FormatError` shows the first that is no power of two."""
+    """Return e for scales 2**e.
+
+    Parameters
+    ----------
+    scale : array of real
+        Scales.
+    what : str
+        What they are, for the message.
+
+    Returns
+    -------
+    int64 array, shape of `scale`
+        Exponents.
+
+    Raises
+    ------
+    FormatError
+        With the first that is no power of two.
+    """
     scale = np.asarray(scale, dtype=np.float64)
     mantissa, exponent = np.frexp(scale)
     wrong = mantissa != 0.5
@@ -103,7 +157,27 @@ def exponents_of(scale: np.ndarray, what: str) -> np.ndarray:
 
 
 def parts_of(scale: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return exponents and factors (None where all are 1) of positive scales, exactly; a `FormatError` shows a wrong one."""
+    """Return exponents and factors of positive scales, exactly.
+
+    Parameters
+    ----------
+    scale : array of real
+        Scales.
+    what : str
+        What they are, for the message.
+
+    Returns
+    -------
+    int64 array, shape of `scale`
+        Exponents.
+    float64 array, shape of `scale`, or None
+        Factors in 1 to below 2; None where all are 1.
+
+    Raises
+    ------
+    FormatError
+        With the first that is not positive.
+    """
     scale = np.asarray(scale, dtype=np.float64)
     if not (scale > 0).all():
         raise FormatError(f"{what} must be positive, not {float(scale[~(scale > 0)][0])!r}")
@@ -112,7 +186,25 @@ def parts_of(scale: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray | Non
 
 
 def scale_of(exponents: np.ndarray, factors: np.ndarray | None = None) -> Scale:
-    """Return the scale of arrays of exponents and factors: of one axis at most."""
+    """Return the scale of arrays of exponents and factors: of one axis at most.
+
+    Parameters
+    ----------
+    exponents : int64 array
+        Exponent of each value.
+    factors : float64 array, shape of `exponents`, optional
+        Factor of each value; 1 where left out.
+
+    Returns
+    -------
+    Scale
+        One step, or one for each index of one axis.
+
+    Raises
+    ------
+    FormatError
+        If the steps vary along two axes.
+    """
     if exponents.size == 0:
         return Scale()
     if factors is None and (not any(exponents.strides) or (exponents == exponents.flat[0]).all()):
@@ -135,14 +227,41 @@ def _refuse(places: np.ndarray, values: np.ndarray, exponents: np.ndarray) -> No
 
 
 def fractions(values: np.ndarray) -> np.ndarray:
-    """Return real values as an object array of rational numbers, exactly."""
+    """Return real values as an object array of rational numbers, exactly.
+
+    Parameters
+    ----------
+    values : array of finite real
+        Values.
+
+    Returns
+    -------
+    object array of Fraction, shape of `values`
+        The same numbers.
+    """
     made = np.empty(values.size, dtype=object)
     made[:] = [Fraction(value) for value in values.reshape(-1).tolist()]
     return made.reshape(values.shape)
 
 
 def int64(codes: np.ndarray) -> np.ndarray:
-    """Return Python ints as int64; a `RangeError` if they need more than 63 bits."""
+    """Return Python ints as int64; a `RangeError` if they need more than 63 bits.
+
+    Parameters
+    ----------
+    codes : object array of int
+        Codes.
+
+    Returns
+    -------
+    int64 array, shape of `codes`
+        The same numbers.
+
+    Raises
+    ------
+    RangeError
+        If they need more than 63 bits.
+    """
     ends = _ends(codes)
     Format.of_range(min(0, *ends), max(0, *ends), "the constant")
     return codes.astype(np.int64)
@@ -153,7 +272,25 @@ def _ends(codes: np.ndarray) -> list[int]:
 
 
 def rounded_to(values: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the nearest codes (ties to even) of rational `values` on rational `steps`, and the greatest error in steps."""
+    """Return the nearest codes (ties to even) of rational `values` on rational `steps`, and the greatest error in steps.
+
+    Parameters
+    ----------
+    values, steps : object array of Fraction
+        Values and positive steps, broadcast.
+
+    Returns
+    -------
+    int64 array
+        Codes.
+    float
+        Greatest absolute error, in 0..0.5 steps.
+
+    Raises
+    ------
+    RangeError
+        If a code needs more than 63 bits.
+    """
     quotients = np.asarray(values / steps, dtype=object)
     codes = np.asarray(np.frompyfunc(round, 1, 1)(quotients), dtype=object)
     return int64(codes), float(

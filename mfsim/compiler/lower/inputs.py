@@ -28,6 +28,23 @@ def define_inputs(lowering: Lowering) -> dict[str, str]:
     """Add the program's inputs and return the metadata that says how reals become their codes.
 
     The quantizers found are left in `lowering.input_quants`: they have nothing more to do.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file; it is changed.
+
+    Returns
+    -------
+    dict of str to str
+        Rounding and zero point of each input, under `input.<name>.`.
+
+    Raises
+    ------
+    ModelError
+        If the model or an input is not quantized, or an input is quantized in two ways.
+    FormatError
+        If an input that is moved first has more than one scale.
     """
     if not lowering.graph.integers and not any(is_quantizer(node, lowering.strict) for node in lowering.graph.nodes):
         raise ModelError(
@@ -125,7 +142,27 @@ def _follow(lowering: Lowering, origin: str, name: str, found: list[tuple[FileNo
 
 
 def any_quantizer(lowering: Lowering, node: FileNode, shape: tuple[int, ...]) -> Quantizer:
-    """Return what a quantizer of any kind says of values of `shape`."""
+    """Return what a quantizer of any kind says of values of `shape`.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        Quant, BipolarQuant or QuantizeLinear.
+    shape : tuple of int
+        Shape of the values.
+
+    Returns
+    -------
+    Quantizer
+        The quantizer.
+
+    Raises
+    ------
+    FormatError
+        If a parameter is not what it must be.
+    """
     if is_quant(node):
         return lowering.quantizer(node)
     if node.op == "QuantizeLinear":

@@ -21,7 +21,27 @@ PREFIX = "mfsim."
 def caches_of(
     model: onnx.ModelProto, inputs: Sequence[str], outputs: Sequence[str], tensors: Mapping[str, Tensor]
 ) -> dict[str, str]:
-    """Return what the metadata of a program says of its caches; a `ModelError` names what does not fit."""
+    """Key-value caches that the metadata of a file states, as metadata of the program.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        Model; its metadata are read.
+    inputs, outputs : sequence of str
+        Names of the program's inputs and outputs.
+    tensors : mapping of str to Tensor
+        Tensors by name.
+
+    Returns
+    -------
+    dict of str to str
+        New row of each cache, and the input that is their position; empty without caches.
+
+    Raises
+    ------
+    ModelError
+        If a cache, its row or the position is not there, or they do not fit each other.
+    """
     keys = (PREFIX + CACHE, PREFIX + POSITION)
     stated = {entry.key: entry.value for entry in model.metadata_props if entry.key.startswith(keys)}
     caches = {

@@ -21,13 +21,46 @@ Rule = Callable[[Lowering, FileNode], None]
 
 
 def stated_attributes(op: str, node: FileNode) -> dict[str, object]:
-    """Return the attributes of `op` that the node states, those of its geometry left out."""
+    """Return the attributes of `op` that the node states, those of its geometry left out.
+
+    Parameters
+    ----------
+    op : str
+        Name of a registered op.
+    node : FileNode
+        Node of the file.
+
+    Returns
+    -------
+    dict of str to object
+        Attributes by name.
+    """
     names = {attribute.name for attribute in ops.get(op).attributes if not attribute.derived}
     return {name: node.attributes[name] for name in names & set(node.attributes) - {"strides", "pads", "dilations"}}
 
 
 def product_shape(x: Tensor, weights: Grid) -> tuple[int, ...]:
-    """Return the output shape of a product with constant weights."""
+    """Return the output shape of a product with constant weights.
+
+    Parameters
+    ----------
+    x : Tensor
+        Activation, shape (1, ..., K).
+    weights : Grid
+        Codes of shape (K, O).
+
+    Returns
+    -------
+    tuple of int
+        (1, ..., O).
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not suit each other.
+    UnsupportedOpError
+        If the weights have one scale for each input.
+    """
     if weights.codes.ndim != 2 or x.shape[-1] != weights.codes.shape[0]:
         raise ShapeError(
             f"x must end in K and constant weights must be [K, O], not {x.shape} and {weights.codes.shape}"
@@ -38,7 +71,18 @@ def product_shape(x: Tensor, weights: Grid) -> tuple[int, ...]:
 
 
 def matmul_rule(op: str) -> Rule:
-    """Return the rule of a matrix product that becomes `op`."""
+    """Return the rule of a matrix product that becomes `op`.
+
+    Parameters
+    ----------
+    op : str
+        Name of a registered matrix product.
+
+    Returns
+    -------
+    Rule
+        Function of (lowering, node) that adds it to the program.
+    """
 
     def matmul(lowering: Lowering, node: FileNode) -> None:
         attributes = stated_attributes(op, node)
@@ -56,7 +100,18 @@ def matmul_rule(op: str) -> Rule:
 
 
 def conv_rule(op: str) -> Rule:
-    """Return the rule of a 2-D convolution that becomes `op`."""
+    """Return the rule of a 2-D convolution that becomes `op`.
+
+    Parameters
+    ----------
+    op : str
+        Name of a registered convolution.
+
+    Returns
+    -------
+    Rule
+        Function of (lowering, node) that adds it to the program.
+    """
 
     def conv(lowering: Lowering, node: FileNode) -> None:
         x = lowering.tensor(node, 0)

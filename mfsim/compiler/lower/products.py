@@ -45,14 +45,65 @@ def find_bias(
 ) -> tuple[Bias | None, str]:
     """Return the bias in input `k` of a product, else that of an Add right behind; and what the product writes.
 
-    `shape` is the product's output, `axis` its output channels, and `scale` that of its accumulator, along axis 0.
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        The product.
+    k : int or None
+        Index of its bias; None if it has no such input.
+    shape : tuple of int
+        Shape of its output.
+    axis : int
+        Axis of its output channels.
+    scale : Scale
+        Scale of its accumulator, along axis 0.
+
+    Returns
+    -------
+    Bias or None
+        The bias on the accumulator's scale.
+    str
+        Name of the value that the product writes.
+
+    Raises
+    ------
+    ShapeError, FormatError
+        If input `k` does not suit the product.
     """
     bias = None if k is None else own_bias(lowering, node, k, scale, shape[axis])
     return (bias, node.outputs[0]) if bias is not None else following_bias(lowering, node, shape, axis, scale)
 
 
 def own_bias(lowering: Lowering, node: FileNode, k: int, scale: Scale, outputs: int) -> Bias | None:
-    """Return the bias in input `k` of a dense op, or None if it has none."""
+    """Return the bias in input `k` of a dense op, or None if it has none.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        The product.
+    k : int
+        Index of its bias.
+    scale : Scale
+        Scale of its accumulator, along axis 0.
+    outputs : int
+        Number of output channels.
+
+    Returns
+    -------
+    Bias or None
+        The bias on the accumulator's scale.
+
+    Raises
+    ------
+    ShapeError
+        If it has not one value, or one for each output.
+    FormatError
+        If it does not lie on the accumulator's scale.
+    """
     value = lowering.optional_array(node, k, "the bias")
     if value is None:
         return None
@@ -66,7 +117,25 @@ def following_bias(
 ) -> tuple[Bias | None, str]:
     """Return the bias in an Add behind `node`, or None, and the name of what the product writes.
 
-    `shape` is the product's output and `axis` its output channels.
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        The product.
+    shape : tuple of int
+        Shape of its output.
+    axis : int
+        Axis of its output channels.
+    scale : Scale
+        Scale of its accumulator, along axis 0.
+
+    Returns
+    -------
+    Bias or None
+        The bias on the accumulator's scale.
+    str
+        Name of the value that the product writes.
     """
     output = node.outputs[0]
     users = lowering.graph.consumers.get(output, ())
@@ -109,7 +178,22 @@ def _fitted(lowering: Lowering, node: FileNode, k: int, scale: Scale, view: tupl
 
 
 def accumulator_scale(x: Tensor, w: Scale, joined: bool) -> Scale:
-    """Return the accumulator's scale, along axis 0: the product of both, or the finer one (`joined`)."""
+    """Return the accumulator's scale, along axis 0: the product of both, or the finer one (`joined`).
+
+    Parameters
+    ----------
+    x : Tensor
+        Activation.
+    w : Scale
+        Scale of the weights.
+    joined : bool
+        Whether both operands lie on one grid.
+
+    Returns
+    -------
+    Scale
+        One step, or one for each output.
+    """
     if not joined:
         return dense_scale(x.scale, w, 0)
     ex = x.scale.exponent
@@ -169,6 +253,20 @@ def output_signs(lowering: Lowering, output: str, outputs: int) -> np.ndarray | 
 
     The gain is a BatchNormalization, Mul or Div with constants that alone reads the product, perhaps
     transposed. It is told in `lowering.flips`.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    output : str
+        Value that the product writes.
+    outputs : int
+        Number of its output channels.
+
+    Returns
+    -------
+    int64 array, shape (outputs,), or None
+        Signs; None also for a file in the dialect.
     """
     if lowering.strict:
         return None

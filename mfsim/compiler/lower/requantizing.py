@@ -32,7 +32,30 @@ MOVE_WITH_THE_ZERO_POINT = ("floor", "ceil", "half_up")
 def requantized(lowering: Lowering, node: FileNode, x: Tensor, quantizer: Quantizer, output: str | None) -> str:
     """Return the codes of `x` as `quantizer` makes them, counted from the zero point.
 
-    The last node writes the value `output` of the file, or an inner name where that is None.
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        Quantizer of the file.
+    x : Tensor
+        Activation.
+    quantizer : Quantizer
+        What the node says.
+    output : str or None
+        Value of the file that the last node writes; None for an inner one.
+
+    Returns
+    -------
+    str
+        Name of the tensor.
+
+    Raises
+    ------
+    FormatError
+        If the scales do not suit each other.
+    UnsupportedOpError
+        If zero point and rounding need scales that are powers of two apart.
     """
     scale, zero_point = quantizer.scale_for(x.shape), quantizer.one_zero_point
     shifts, axis = _shifts(x, scale)
@@ -112,7 +135,37 @@ def rescaled(
     output: str | None = None,
     narrow: int = 0,
 ) -> str:
-    """Return x rounded to another scale and saturated to `word`, or in a word that holds every result."""
+    """Return x rounded to another scale and saturated to `word`, or in a word that holds every result.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        Node of the file that asks for it.
+    x : Tensor
+        Activation.
+    scale : Scale
+        Wanted scale.
+    word : Format, optional
+        Word of the result; one that holds every result where left out.
+    rounding : str
+        Rounding rule.
+    output : str, optional
+        Value of the file that is written; an inner one where left out.
+    narrow : {0, 1}
+        Whether the least code of the word is left out.
+
+    Returns
+    -------
+    str
+        Name of the tensor.
+
+    Raises
+    ------
+    FormatError
+        If the file is in the dialect and the scales are no powers of two apart.
+    """
     shifts, axis = _shifts(x, scale)
     if word is None:
         word = _word_of(x, _ratios(x, scale), axis)
@@ -177,7 +230,22 @@ def _word_of(x: Tensor, ratios: list[Fraction], axis: int) -> Format:
 
 
 def clipped(lowering: Lowering, node: FileNode, quantizer: Quantizer) -> Quantizer:
-    """Return the quantizer of a QuantizeLinear together with a Clip of its codes right behind, which is then done."""
+    """Return the quantizer of a QuantizeLinear together with a Clip of its codes right behind, which is then done.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file; the Clip is kept in `clips`.
+    node : FileNode
+        QuantizeLinear.
+    quantizer : Quantizer
+        What it says.
+
+    Returns
+    -------
+    Quantizer
+        With the narrower limits; itself without a Clip.
+    """
     users = lowering.graph.consumers.get(node.outputs[0], ())
     if len(users) != 1 or (users[0].domain, users[0].op) != ("", "Clip") or node.outputs[0] in lowering.graph.outputs:
         return quantizer

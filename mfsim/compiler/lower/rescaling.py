@@ -37,6 +37,28 @@ def gained(
 
     Signs that the product in front has taken into its weights are taken out again. Where signs remain,
     channels are negated, or cleared for a gain of 0.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        Node of the file.
+    k : int
+        Index of x.
+    x : Tensor
+        Activation.
+    gains : float64 array, shape (size of the axis,) or (1,)
+        Finite gains.
+    axis : int
+        Axis of x, or -1.
+    output : str or None
+        Value of the file that is written; None for an inner one.
+
+    Returns
+    -------
+    Tensor
+        The result, of the same codes on another scale but for signs.
     """
     flips = lowering.flips.get(node.inputs[k])
     if flips is not None:
@@ -71,7 +93,25 @@ def _signed(lowering: Lowering, node: FileNode, x: Tensor, signs: np.ndarray, ax
 def with_offset(
     lowering: Lowering, node: FileNode, x: Tensor, values: np.ndarray, what: str, op: str = ADD.name
 ) -> None:
-    """Emit x + values (or x - values), for constant `values` that broadcast against a sample of x."""
+    """Emit x + values (or x - values), for constant `values` that broadcast against a sample of x.
+
+    Values off the grid of x are rounded on a finer one, and that is noted.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        Node of the file.
+    x : Tensor
+        Activation.
+    values : array of real or of Fraction
+        Offset, without batch axis.
+    what : str
+        What it is, for the note.
+    op : {"add", "sub"}
+        Op of the program.
+    """
     exact = values if values.dtype == object else fractions(values)
     codes, error = rounded_to(exact, _steps(x, values.ndim))
     guard = 0
@@ -95,7 +135,31 @@ def with_offset(
 
 
 def near_code(lowering: Lowering, node: FileNode, x: Tensor, value: np.ndarray, what: str) -> int:
-    """Return the code of one real number on the one scale of x, rounded; `what` is noted if it is not exact."""
+    """Return the code of one real number on the one scale of x, rounded; `what` is noted if it is not exact.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        Node of the file.
+    x : Tensor
+        Activation with one scale.
+    value : array of real
+        The number, in its first entry.
+    what : str
+        What it is, for message and note.
+
+    Returns
+    -------
+    int
+        Code, ties to even.
+
+    Raises
+    ------
+    FormatError
+        If x has one scale for each channel.
+    """
     if x.scale.axis is not None:
         raise FormatError(f"{what} needs one scale for the whole tensor, not one for each channel; requantize first")
     codes, error = rounded_to(fractions(value.reshape(-1)[:1]), np.array(x.scale.steps[:1], dtype=object))
@@ -120,7 +184,22 @@ def _steps(x: Tensor, ndim: int) -> np.ndarray:
 
 
 def on_one_grid(lowering: Lowering, node: FileNode, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return the operands with scales that the op can align: equal ones, or powers of two apart."""
+    """Return the operands with scales that the op can align: equal ones, or powers of two apart.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        Node of the file.
+    tensors : sequence of Tensor
+        Operands.
+
+    Returns
+    -------
+    list of Tensor
+        The operands, rescaled where it is needed; unchanged for a file in the dialect.
+    """
     scales = {tensor.scale for tensor in tensors}
     alike = all(s.axis is None for s in scales) and len({s.factors for s in scales}) == 1
     if lowering.strict or len(scales) == 1 or alike:
@@ -140,7 +219,24 @@ def on_one_grid(lowering: Lowering, node: FileNode, tensors: Sequence[Tensor]) -
 
 
 def change_scale(lowering: Lowering, node: FileNode) -> None:
-    """Lower a product or quotient with a constant gain: a change of scale, nothing is computed."""
+    """Lower a product or quotient with a constant gain: a change of scale, nothing is computed.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        Mul or Div.
+
+    Raises
+    ------
+    UnsupportedOpError
+        If both operands are activations.
+    FormatError
+        If the file is in the dialect and a gain is no power of two.
+    ShapeError
+        If the gain does not run along one axis.
+    """
     k = 1 if node.op == "Mul" and not lowering.is_activation(node, 0) else 0
     x = lowering.tensor(node, k)
     if lowering.is_activation(node, 1 - k):

@@ -19,7 +19,20 @@ CODE_MOVERS = frozenset(
 
 
 def moves_codes(lowering: Lowering, node: FileNode) -> bool:
-    """Whether `node` only moves stored codes, all with one zero point and on one scale."""
+    """Whether `node` only moves stored codes, all with one zero point and on one scale.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        Node of the file.
+
+    Returns
+    -------
+    bool
+        True if it does.
+    """
     if node.domain or node.op not in CODE_MOVERS:
         return False
     codes = _codes(lowering, node)
@@ -27,7 +40,17 @@ def moves_codes(lowering: Lowering, node: FileNode) -> bool:
 
 
 def move_codes(lowering: Lowering, node: FileNode, rule: Callable[[Lowering, FileNode], None]) -> None:
-    """Lower `node` on the codes counted from their zero point."""
+    """Lower `node` on the codes counted from their zero point.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        Node of which `moves_codes` holds.
+    rule : callable of (Lowering, FileNode)
+        Rule of its op.
+    """
     codes, (output,) = _codes(lowering, node), node.outputs
     kept = {name: lowering.values[name] for name in codes}
     inner = lowering.inner_name(node, "codes")
@@ -57,7 +80,24 @@ Rule = Callable[[Lowering, FileNode], None]
 
 
 def lower_moving(lowering: Lowering, node: FileNode, rule: Rule, rule_of: Callable[[FileNode], Rule]) -> None:
-    """Lower a node by its `rule`, or let it wait; `rule_of` gives the rules of the nodes that have waited for it."""
+    """Lower a node by its `rule`, or let it wait; `rule_of` gives the rules of the nodes that have waited for it.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering of the file.
+    node : FileNode
+        Node of the file.
+    rule : callable of (Lowering, FileNode)
+        Rule of its op.
+    rule_of : callable of FileNode
+        Gives the rule of a node.
+
+    Raises
+    ------
+    LostScaleError
+        If the rule raises it and the node cannot wait.
+    """
     value = lowering.values.get(node.inputs[0]) if node.inputs else None
     moves = node.domain == "" and node.op in SINKABLE
     if isinstance(value, Waiting) and moves:

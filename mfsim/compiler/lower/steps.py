@@ -51,7 +51,18 @@ Step = Callable[[Lowering], Any]
 
 
 def steps_of(graph: FileGraph) -> list[Step]:
-    """Return what has to be done to a lowering of `graph`, in this order."""
+    """Return what has to be done to a lowering of `graph`, in this order.
+
+    Parameters
+    ----------
+    graph : FileGraph
+        Decoded graph.
+
+    Returns
+    -------
+    list of Step
+        Functions of a lowering: folding, inputs, nodes, outputs.
+    """
     return [
         *(partial(_fold, node) for node in graph.nodes),
         define_inputs,
@@ -61,7 +72,29 @@ def steps_of(graph: FileGraph) -> list[Step]:
 
 
 def program_of(lowering: Lowering, model: onnx.ModelProto, digest: str, results: Sequence[Any]) -> Program:
-    """Return the program that a lowering has made of `model`; `results` are those of its steps."""
+    """Return the program that a lowering has made of `model`; `results` are those of its steps.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        Lowering whose steps have run.
+    model : onnx.ModelProto
+        Its source.
+    digest : str
+        Digest of the source.
+    results : sequence
+        Results of the steps, in the order of `steps_of`.
+
+    Returns
+    -------
+    Program
+        Integer program.
+
+    Raises
+    ------
+    ModelError
+        If the caches that the model states do not fit.
+    """
     graph = lowering.graph
     outputs: list[str] = list(results[len(results) - len(graph.outputs) :])
     metadata: Mapping[str, str] = results[len(graph.nodes)]
@@ -164,6 +197,18 @@ def unsupported(node: FileNode, strict: bool) -> UnsupportedOpError:
     """Return the error about a node without a rule: its name, op and domain, and what to do.
 
     `strict` is whether the file has to be in the dialect.
+
+    Parameters
+    ----------
+    node : FileNode
+        Node of the file.
+    strict : bool
+        Whether the file has to be in the dialect.
+
+    Returns
+    -------
+    UnsupportedOpError
+        The error, to be raised.
     """
     hints, rules = (HINTS, RULES) if strict else (THIRD_PARTY_HINTS, RULES | THIRD_PARTY_RULES)
     known = [op for domain, op in rules if domain == node.domain]

@@ -52,10 +52,34 @@ def _release(typing):
 
 @emitted
 def block(typing, tiles, a, stride, table, b, panel, start, c, width, ss, us, su):
-    """Fill a block of c, 32 rows by 16 `tiles` columns, with start + a b.
+    """Fill a register tile of a GEMM, 32 rows by 16 `tiles` columns of c, with start + a b.
 
     Step k takes 64 bytes of each row from a + table[k] on: `ss` steps of signed operands, then `us` of unsigned a, then
     `su` of unsigned b. `stride` and `width` are the bytes between rows of a and of c, `panel` those between panels of b.
+
+    Parameters
+    ----------
+    typing : numba typing context
+        Passed by Numba.
+    tiles : int, constant
+        Tiles side by side, 1 or 2.
+    a, stride : int64
+        Address of the first row of left operands, and bytes from row to row.
+    table : int64
+        Address of int64 offsets in bytes, one for each step.
+    b, panel : int64
+        Address of the first panel of right operands, and bytes from panel to panel.
+    start : int64
+        Address of 16 `tiles` int32 that the sums of each row start with.
+    c, width : int64
+        Address of the first int32 sum, and bytes from row to row.
+    ss, us, su : int64
+        Steps of 64 bytes of each kind, at least 0.
+
+    Returns
+    -------
+    tuple
+        Signature and code generator, as Numba's `intrinsic` asks for; in a kernel, nothing.
     """
     tiles_ = tiles.literal_value
 
@@ -100,7 +124,27 @@ def block(typing, tiles, a, stride, table, b, panel, start, c, width, ss, us, su
 
 @kernel
 def rows(left, stride, table, b, start, shapes, ss, us, su, c, count):
-    """Fill `count` rows, or up to 31 more, of c int32 [rows, columns]; row i of the left operands lies at left + i stride."""
+    """Fill `count` rows, or up to 31 more, of c int32 [rows, columns]; row i of the left operands lies at left + i stride.
+
+    Parameters
+    ----------
+    left, stride : int64
+        Address of the first row of int8 or uint8 operands, and bytes from row to row.
+    table : int64 array, shape (steps,)
+        Offset of each step in a row, in bytes.
+    b : int8 array, shape (columns / 16, depth / 4, 16, 4)
+        Packed right operands.
+    start : int32 array, shape (columns,)
+        Added to the sums of each column.
+    shapes : uint8 array, shape (64,)
+        `SHAPES`, the configuration of the tiles.
+    ss, us, su : int
+        Steps of each kind of operands, at least 0.
+    c : int32 array, shape (rows, columns)
+        Filled; columns is a multiple of 16, rows at least `count` rounded up to 32.
+    count : int
+        Rows, at least 0.
+    """
     panel, width = b.shape[1] * 64, c.shape[1] * 4
     right, first, sums, offsets = address(b), address(start), address(c), address(table)
     columns = c.shape[1]

@@ -19,9 +19,31 @@ _SUMS, _WORDS = ir.VectorType(I32, 8), ir.VectorType(ir.IntType(16), 16)
 
 @generated
 def block(typing, a, stride, table, b, start, c, width, steps):
-    """Fill a block of c with start + a b; `stride` and `width` are the bytes between rows of a and of c.
+    """Fill a register tile of a GEMM, 6 rows by 16 columns of c, with start + a b.
 
     Step k takes 4 bytes of each row from a + table[k] on.
+
+    Parameters
+    ----------
+    typing : numba typing context
+        Passed by Numba.
+    a, stride : int64
+        Address of the first row of left operands, and bytes from row to row.
+    table : int64
+        Address of int64 offsets in bytes, one for each step.
+    b : int64
+        Address of the panel of right operands.
+    start : int64
+        Address of 16 int32 that the sums start with.
+    c, width : int64
+        Address of the first int32 sum, and bytes from row to row.
+    steps : int64
+        Steps of two 16-bit operands a row, at least 0.
+
+    Returns
+    -------
+    tuple
+        Signature and code generator, as Numba's `intrinsic` asks for; in a kernel, nothing.
     """
 
     def generate(context, builder, signature, arguments):
@@ -55,7 +77,23 @@ def block(typing, a, stride, table, b, start, c, width, steps):
 
 @kernel
 def rows(left, stride, table, b, start, c, count):
-    """Fill `count` rows, or up to 5 more, of c int32 [rows, columns]; row i of the left operands lies at left + i stride."""
+    """Fill `count` rows, or up to 5 more, of c int32 [rows, columns]; row i of the left operands lies at left + i stride.
+
+    Parameters
+    ----------
+    left, stride : int64
+        Address of the first row of int16 operands, and bytes from row to row.
+    table : int64 array, shape (steps,)
+        Offset of each step in a row, in bytes.
+    b : int16 array, shape (columns / 16, steps, 16, 2)
+        Packed right operands.
+    start : int32 array, shape (columns,)
+        Added to the sums of each column.
+    c : int32 array, shape (rows, columns)
+        Filled; columns is a multiple of 16, rows at least `count` rounded up to 6.
+    count : int
+        Rows, at least 0.
+    """
     panel, width = b.shape[1] * 64, c.shape[1] * 4
     right, first, sums, offsets = address(b), address(start), address(c), address(table)
     for i in range(0, count, 6):

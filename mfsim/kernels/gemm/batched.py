@@ -103,6 +103,24 @@ def write(space, joins, after, y, g, first):
     """Fill y[g] [m, columns] from row `first` on with the sums of one product, or with those of two, shifted and added.
 
     Return how many codes did not fit.
+
+    Parameters
+    ----------
+    space : Space
+        Buffers; `sums` int32 [products, size, width] is read.
+    joins : int64 array, shape (products,)
+        Left shifts of the sums of two products, in bits.
+    after : OneRule
+        How the sums of one product are fitted.
+    y : integer array, shape (groups, m, columns)
+        Written.
+    g, first : int
+        Matrix, and first row that `space.sums` stands for.
+
+    Returns
+    -------
+    int
+        Overflows.
     """
     _, rows, columns = y.shape
     sums, rules = space.sums, after.rules
@@ -161,6 +179,20 @@ def prepared(x, w, sums_of, fit):
     """Return a `run` for activations x [..., m, k] and w [..., k, n], or None if some word is too wide.
 
     `sums_of` is that of `mfsim.kernels.gemm.matmul.prepared`; `fit` is the `Fit` of the sums of one product, or None.
+
+    Parameters
+    ----------
+    x, w : Operand
+        Activations of one sample, with their proved ranges.
+    sums_of : callable
+        (w, bias, probe, run) to a list of one or two `Sums`, or None.
+    fit : Epilogue or None
+        What is done to the sums before they are written; one rule only.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs).
     """
     (length, columns), rows = w.shape[-2:], x.shape[-2]
     probe = np.repeat(np.array([[w.low], [w.high]]), columns, axis=1)

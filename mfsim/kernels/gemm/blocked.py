@@ -134,6 +134,30 @@ def multiplied(level, stride, table, panels, start, safe, block, y):
     """Fill y int32 [rows, width] with the sums as they are, and return 0, the overflows.
 
     Rows that are not enough for a block of the level go through `block` [rows of a block, width]. The tables are those of a `Product`, and `safe` that of a `Geometry`.
+
+    Parameters
+    ----------
+    level : Amx, Vnni, Avx2, Portable or Terms
+        Steps of the product; see `mfsim.kernels.gemm.dispatch`.
+    stride : int
+        Bytes from row to row of left operands.
+    table : int64 array, shape (1 or 2, steps)
+        Address of each step's operands of row 0.
+    panels : array
+        Packed right operands.
+    start : int32 array, shape (width,)
+        Added to the sums of each column.
+    safe : int
+        First row that the second table is for.
+    block : int32 array, shape (rows of a block, width)
+        Scratch.
+    y : int32 array, shape (rows, width)
+        Filled.
+
+    Returns
+    -------
+    int
+        0.
     """
     size, width = block.shape
     row = min(safe, y.shape[0]) // size * size

@@ -27,12 +27,36 @@ class Sums(NamedTuple):
 
 
 def within(values, limits):
-    """Return whether every one of `values` (an array or a tuple) lies in limits, both ends included."""
+    """Return whether every one of `values` (an array or a tuple) lies in limits, both ends included.
+
+    Parameters
+    ----------
+    values : int array or tuple of int
+        At least one value.
+    limits : tuple of int
+        (low, high).
+
+    Returns
+    -------
+    bool
+        Whether all lie inside.
+    """
     return limits[0] <= int(np.min(values)) and int(np.max(values)) <= limits[1]
 
 
 def kind_of(left, right):
-    """Return the kind of a part for the ranges (low, high) of its operands, or None if one is wider than 8 bits."""
+    """Return the kind of a part for the ranges (low, high) of its operands, or None if one is wider than 8 bits.
+
+    Parameters
+    ----------
+    left, right : tuple of int
+        Ranges (low, high) of the operands of a part, in codes.
+
+    Returns
+    -------
+    str or None
+        One of `KINDS`: "ss", "us" or "su".
+    """
     if within(left, _BYTE):
         return "ss" if within(right, _BYTE) else "su" if within(right, (0, 255)) else None
     return "us" if within(left, (0, 255)) and within(right, _BYTE) else None
@@ -47,6 +71,26 @@ def dense_sums(x, w, bias, y, run, probe=None):
 
     `x` and `y` are ranges (low, high); `bias` int64 [n]; `run` is that of an `Int8Product`. `probe` [any, n] has the
     extreme codes of w, if w has not.
+
+    Parameters
+    ----------
+    x : tuple of int
+        Range (low, high) of the left operand, in codes.
+    w : int64 array, shape (k, n)
+        Codes of the right operand.
+    bias : int64 array, shape (n,)
+        Added to the sums, in LSBs of the sums.
+    y : tuple of int
+        Proved range (low, high) of the sums; the product is made only if it fits int32.
+    run : int or None
+        Operands of a row that lie together, a divisor of k.
+    probe : int64 array, shape (any, n), or None
+        Extreme codes of w; by default w itself.
+
+    Returns
+    -------
+    list of Sums or None
+        One product without a shift.
     """
     kind = kind_of(x, _extent(w if probe is None else probe))
     if kind is None or not within(y, _WORD):
@@ -55,9 +99,32 @@ def dense_sums(x, w, bias, y, run, probe=None):
 
 
 def mf_sums(x, w, bias, y, attributes, run, probe=None):
-    """Return one or two `Sums` whose total is the MF product of x and w [k, n], with bias; None if words are too wide.
+    """Return one or two `Sums` that make up the multiplication-free product of x and w [k, n]; None if words are too wide.
 
     Arguments as those of `dense_sums`; `attributes` are those of an MF op.
+
+    Parameters
+    ----------
+    x : tuple of int
+        Range (low, high) of the left operand, in codes.
+    w : int64 array, shape (k, n)
+        Codes of the right operand.
+    bias : int64 array, shape (n,)
+        Added to the sums, in LSBs of the sums.
+    y : tuple of int
+        Proved range (low, high) of the sums.
+    attributes : mapping
+        `sign_zero` (0 or 1), `form` ("ef" or "abs"), `shift_x` and `shift_w` (bits, one or one for each
+        output).
+    run : int or None
+        Operands of a row that lie together, a divisor of k.
+    probe : int64 array, shape (any, n), or None
+        Extreme codes of w; by default w itself.
+
+    Returns
+    -------
+    list of Sums or None
+        One product of both parts, or one of each part with its shifts.
     """
     probe = w if probe is None else probe
     zero, outputs, what, values = attributes["sign_zero"], w.shape[1], VALUE, probe

@@ -91,7 +91,25 @@ def _wrapped(numbers, word):
 
 
 def prepared(inputs, outputs, attributes, mf):
-    """Return a `run` of a dense convolution, or of a multiplication-free one, with constant weights of any words."""
+    """Return a `run` of a dense convolution, or of a multiplication-free one, with constant weights of any words.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [C, H, W] of a sample; constant w [O, C / groups, rows, columns]; perhaps a constant bias [O].
+    outputs : list of Operand
+        y [O, H', W'] with its proved range.
+    attributes : mapping
+        Complete attributes of the convolution; for a multiplication-free one also `form`, `sign_zero`,
+        `shift_x`, `shift_w`.
+    mf : bool
+        Whether the terms are multiplication-free.
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs); it returns None.
+    """
     w, y = inputs[1].codes.astype(object), outputs[0]
     flat = w.reshape(len(w), -1)
     bias = inputs[2].codes if len(inputs) > 2 else np.zeros(len(w), np.int64)

@@ -51,6 +51,23 @@ def multiply(level, left, stride, table, panels, start, c, count):
     """Fill `count` rows of c int32 [rows, width], and perhaps some more, with `start` and the products of a row.
 
     Row i of the left operands lies at left + i * stride + table[k] in step k of the product; numbers are of bytes.
+
+    Parameters
+    ----------
+    level : Amx, Vnni, Avx2, Portable or Terms
+        Steps of the product; its type names the level.
+    left, stride : int64
+        Address of the first row of left operands, and bytes from row to row.
+    table : int64 array, shape (steps,)
+        Offset of each step in a row, in bytes.
+    panels : array, shape (panels, depth / group, 16, group)
+        Right operands, packed for the level; for `Terms` [columns / lanes, depth, lanes].
+    start : int32 array, shape (width,)
+        Added to the sums of each column.
+    c : int32 array, shape (rows, width)
+        Filled; rows is at least `count` rounded up to a block of the level.
+    count : int
+        Rows, at least 0.
     """
 
 

@@ -29,6 +29,30 @@ def block(typing, minimum, like, a, depth, b, start, c, width, size, steps, rest
 
     `like` is an array of the word of the terms; `depth` and `width` are the bytes between rows of a and of c.
     `minimum`, a constant, 0 or 1, chooses the term.
+
+    Parameters
+    ----------
+    typing : numba typing context
+        Passed by Numba.
+    minimum : int, constant
+        0 for -abs(x - w), 1 for the doubled minimum.
+    like : array
+        Its element type is the word of the terms.
+    a, depth : int64
+        Address of the first row of left operands, and bytes from row to row.
+    b : int64
+        Address of the panel of right operands.
+    start : int64
+        Address of one vector of int32 that the sums start with.
+    c, width : int64
+        Address of the first int32 sum, and bytes from row to row.
+    size, steps, rest : int64
+        Terms added in their own word at a time, how many times, and terms left over.
+
+    Returns
+    -------
+    tuple
+        Signature and code generator, as Numba's `intrinsic` asks for; in a kernel, nothing.
     """
     doubled = minimum.literal_value
 
@@ -93,7 +117,27 @@ Row i of the left operands lies at left + i * stride. `start` is added to each c
 
 @kernel
 def fill_sums(left, stride, panels, start, size, minimum, columns, c, count):
-    """Do it for one of the terms, with 0 from `columns` on; `start` is doubled where it is the minimum."""
+    """Fill `count` rows of c with sums of distances or of minima, and with 0 from column `columns` on.
+
+    Parameters
+    ----------
+    left, stride : int64
+        Address of the first row of left operands, and bytes from row to row.
+    panels : integer array, shape (width / lanes, depth, lanes)
+        Right operands, of the word of the terms.
+    start : int32 array, shape (width,)
+        Added to the sums of each column; twice that where `minimum` is 1.
+    size : int
+        Terms that fit their own word when added, at least 1.
+    minimum : int
+        0 for -abs(x - w), 1 for sign(x w) min(abs(x), abs(w)).
+    columns : int
+        Outputs, at most width.
+    c : int32 array, shape (rows, width)
+        Filled; rows is at least `count` rounded up to 4.
+    count : int
+        Rows, at least 0.
+    """
     if minimum:
         doubled_min_rows(left, stride, panels, start, size, c, count)
     else:

@@ -15,6 +15,23 @@ def picture(x, first, channels, corner, pitch, above, what, zero, places, flip, 
     The place (i, j) of image n begins at ((n * above + i + top) * pitch + j + left) * channels, with (top, left)
     = `corner`: one padding lies between two lines, and between two images. All else is what is taken of the code 0. `taken`
     holds what is taken of a sample, before its channels come last.
+
+    Parameters
+    ----------
+    x : integer array, shape (n, C, H, W)
+        Codes of some samples.
+    first, channels : int
+        First channel and number of channels of the group.
+    corner : tuple of int
+        (top, left), places of padding.
+    pitch, above : int
+        Places from line to line, and lines from image to image.
+    what, zero, places, flip : int
+        What a part takes of a code; see `transform_operand`.
+    taken : array, shape (channels * H * W,)
+        Scratch of the word of an operand.
+    image : array, flat
+        Filled; of the word of an operand.
     """
     _, depth, height, width = x.shape
     top, left = corner
@@ -32,7 +49,23 @@ def picture(x, first, channels, corner, pitch, above, what, zero, places, flip, 
 
 @kernel
 def windows(image, images, lines, columns, channels, window, pitch, above, rows):
-    """Fill `rows`, one behind the other, with the windows of an image of `picture`, in the order (y, x, channel)."""
+    """Fill `rows` with the im2col matrix of an image of `picture`: windows in a row, each in the order (y, x, channel).
+
+    Parameters
+    ----------
+    image : array, flat
+        What `picture` filled.
+    images, lines, columns : int
+        Images, and lines and columns of the output.
+    channels : int
+        Channels of a place.
+    window : tuple of 8 int
+        See `mfsim.kernels.windows`.
+    pitch, above : int
+        Places from line to line, and lines from image to image.
+    rows : array, flat
+        At least images * lines * columns * taps * channels elements, of the word of `image`.
+    """
     taps_y, taps_x, stride_y, stride_x, _, _, step_y, step_x = window
     runs, size = (1, taps_x * channels) if step_x == 1 else (taps_x, channels)
     place = 0

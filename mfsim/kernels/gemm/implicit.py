@@ -29,6 +29,26 @@ def prepared(inputs, y, attributes, sums_of, after, direct=True):
     `y` is the range (low, high) of the sums; `sums_of(w [k, n], bias [n], outputs, run)` returns one or two `Sums` for the
     slice `outputs`, or None; `run` is that of an `Int8Product`. `after` is the `Fit` of the sums, or None. `direct` is
     whether the products have runs at all.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [C, H, W] of a sample; constant w [O, C / groups, rows, columns]; perhaps a constant bias [O].
+    y : tuple of int
+        Proved range (low, high) of the sums, in codes.
+    attributes : mapping
+        Complete attributes of the convolution: `strides`, `pads`, `dilations`, `groups`.
+    sums_of : callable
+        (w, bias, outputs, run) to a list of one or two `Sums`, or None.
+    after : Epilogue or None
+        What is done to the sums before they are written.
+    direct : bool
+        Whether runs of an image may be read where they lie.
+
+    Returns
+    -------
+    Bindable or None
+        None also where a group of several has fewer than `LEAST_OUTPUTS` outputs.
     """
     w, groups = inputs[1].codes, attributes["groups"]
     each = w.shape[0] // groups

@@ -16,6 +16,22 @@ def prepared(inputs, y, sums_of, after):
     `y` is the range (low, high) of the sums; `sums_of(w [k, n], bias [n], probe, run)` returns one or two `Sums`, or
     None; `probe` has the extreme codes of w, and `run` is that of an `Int8Product`. `after` is the `Fit` of the sums, or
     None.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [..., k] of a sample; w, constant [k, n] or activations [..., k, n]; perhaps a constant bias [n].
+    y : tuple of int
+        Proved range (low, high) of the sums, in codes.
+    sums_of : callable
+        (w, bias, probe, run) to a list of one or two `Sums`, or None.
+    after : Epilogue or None
+        What is done to the sums before they are written.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs), a `Bindable` for constant w.
     """
     w = inputs[1].codes
     if w is None:
@@ -35,7 +51,22 @@ def prepared(inputs, y, sums_of, after):
 
 
 def matrix(products, x, y):
-    """Return the kernels, with their arguments, that fill y [m, n] from x [m, k], in C order, and return the overflows."""
+    """Return the kernels, with their arguments, that fill y [m, n] from x [m, k], in C order, and return the overflows.
+
+    Parameters
+    ----------
+    products : RowProducts
+        One or two packed products with what is done to their sums.
+    x : integer array, shape (m, k)
+        Codes of the left operand.
+    y : integer array, shape (m, n)
+        Preallocated output.
+
+    Returns
+    -------
+    list of tuple
+        (kernel, arguments), to be called in order.
+    """
     layout, (m, length), takes = products.layout, x.shape, products.takes
     size = np.dtype(layout.word).itemsize
     # Bytes are read where they lie, but for the last rows if a block or a step would read what is behind them.

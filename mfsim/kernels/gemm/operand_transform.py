@@ -21,6 +21,21 @@ def transform_operand(source, target, what, zero, places, flip):
     """Fill 1-D `target` with x, sign(x) or |x| of `source`, shifted left by `places`; `flip` -128 adds 128 to each.
 
     `zero` is the sign of 0, 0 or 1.
+
+    Parameters
+    ----------
+    source : integer array, shape (n,)
+        Codes.
+    target : integer array, shape (n or more,)
+        Filled in its first n elements.
+    what : int
+        `VALUE`, `SIGN` or `MAGNITUDE`.
+    zero : int
+        0 or 1, for `SIGN`.
+    places : int
+        Bits, at least 0 and less than those of the word of `target`.
+    flip : int
+        Added at last: 0 or -128, which is 128 modulo 256.
     """
     word = target.dtype.type
     shift, offset = word(places), word(flip)
@@ -49,6 +64,28 @@ def interleave(typing, source, source_at, step, target, target_at, lanes, group)
     """Write vectors of `lanes` elements of `source`, `group` (1, 2 or 4) of them, element by element in turn.
 
     The vectors begin at element `source_at` of the flat array and lie `step` apart; the last two arguments are constants.
+
+    Parameters
+    ----------
+    typing : numba typing context
+        Passed by Numba.
+    source : array, flat
+        What is read.
+    source_at, step : int
+        First element, and elements from vector to vector.
+    target : array, flat
+        Of the element type of `source`; lanes * group elements are written.
+    target_at : int
+        First element written.
+    lanes : int, constant
+        Elements of a vector.
+    group : int, constant
+        Vectors: 1, 2 or 4.
+
+    Returns
+    -------
+    tuple
+        Signature and code generator, as Numba's `intrinsic` asks for; in a kernel, nothing.
     """
     lanes_, group_ = lanes.literal_value, group.literal_value
 

@@ -1,4 +1,4 @@
-"""Int8 products with what becomes of their sums, ready to run on rows of left operands that lie in memory."""
+"""GEMM with its epilogue, ready to run on rows of left operands that lie in memory."""
 
 from __future__ import annotations
 
@@ -18,15 +18,19 @@ OPERANDS = 1 << 20
 
 
 class RowProducts:
-    """One or two products of the same rows.
+    """One or two int8 products of the same rows, with the epilogue of their sums.
 
     Parameters
     ----------
-    sums : one or two `Sums`
-    after : the `Fit` of the sums, with one rule or one for each of `of`, or None
-    y : the range (low, high) of the sums
-    columns : slice, which of all outputs these are
-    of : all outputs
+    sums : list of one or two `Sums`
+    after : `Epilogue` or None
+        What is done to the sums, by one rule or one for each of `of`.
+    y : (low, high)
+        The range of the sums.
+    columns : slice
+        Which of all outputs these are.
+    of : int
+        All outputs.
     """
 
     def __init__(self, sums, after, y, columns, of) -> None:
@@ -52,14 +56,24 @@ class RowProducts:
         ]
 
     def call(self, addresses, rows, y, turned, safe=2**62):
-        """Return the kernel that fills y and its arguments; it returns the overflows.
+        """Return the kernel that fills y, with its arguments; it returns the overflows.
 
         Parameters
         ----------
-        addresses : int64 [1 or 2, takes, runs], where the runs of the first row lie of what `takes` says; the second time
-            for lines from `safe` on, as if all lines lay there
-        rows : (images, lines, columns, pitch, above, stride) of a `Geometry`
-        y : [rows, outputs], or [images, `of`, H, W] if `turned`
+        addresses : int64 array [1 or 2, takes, runs]
+            Where the runs of the first row lie of what `takes` says; the second time for lines from `safe` on, as if
+            all lines lay there.
+        rows : tuple of int
+            (images, lines, columns, pitch, above, stride) of a `Geometry`.
+        y : integer array [rows, outputs], or [images, `of`, H, W] if `turned`
+        turned : bool
+            Whether the channels come before the places.
+        safe : int
+            That of a `Geometry`; by default behind all lines.
+
+        Returns
+        -------
+        tuple of a kernel and its arguments
         """
         images, lines, columns, pitch, above, stride = rows
         tables = [
@@ -105,7 +119,16 @@ class RowProducts:
 
 
 class Bound:
-    """Kernels with their arguments, called one after the other; `arrays` are those that are read through addresses."""
+    """Kernels bound to their arguments, called one after the other.
+
+    Parameters
+    ----------
+    calls : list of (kernel, arguments)
+    arrays : sequence of arrays
+        Those that are read through addresses; they must live as long.
+    events : bool
+        Whether the overflows are returned.
+    """
 
     def __init__(self, calls, arrays, events) -> None:
         self.calls, self.arrays, self.events = calls, arrays, events
@@ -118,17 +141,34 @@ class Bound:
 
 
 class Bindable:
-    """The `run` of a fast form whose `calls_of(inputs, outputs)` returns kernels with their arguments, a list.
+    """The `run` of a fast form that can be bound to arrays.
 
     Whoever runs it on the same arrays again may call what `bind` returns instead, and spare all that comes before the
-    kernels. `events` is whether overflows are counted.
+    kernels.
+
+    Parameters
+    ----------
+    calls_of : callable
+        `calls_of(inputs, outputs)` returns a list of kernels with their arguments.
+    events : bool
+        Whether overflows are counted.
     """
 
     def __init__(self, calls_of, events) -> None:
         self.calls_of, self.events = calls_of, events
 
     def bind(self, inputs, outputs) -> Bound:
-        """Return what runs the form on these arrays, whatever codes they hold."""
+        """Return what runs the form on these arrays, whatever codes they hold.
+
+        Parameters
+        ----------
+        inputs, outputs : sequence of C-contiguous integer arrays
+            As `run` takes them; they must stay where they are.
+
+        Returns
+        -------
+        `Bound`
+        """
         return Bound(self.calls_of(inputs, outputs), inputs, self.events)
 
     def __call__(self, inputs, attributes, outputs) -> int | None:
@@ -139,6 +179,17 @@ def batches(samples, size, multiple=1):
     """Yield (first, end) of some samples at a time, of `size` bytes each, that stay in the cache.
 
     All but the last are a multiple of `multiple` samples.
+
+    Parameters
+    ----------
+    samples : int, at least 0
+    size : int, bytes of a sample, at least 0
+    multiple : int, at least 1
+
+    Yields
+    ------
+    tuple of int
+        (first, end).
     """
     step = max(1, OPERANDS // max(size, 1) // multiple) * multiple
     for first in range(0, samples, step):
@@ -146,14 +197,35 @@ def batches(samples, size, multiple=1):
 
 
 def left_operands(name, places, stride, layout):
-    """Return a buffer for `places` rows of left operands, `stride` of them from row to row.
+    """Return a buffer of this thread for rows of left operands.
 
-    Behind the last row is what may be read of it to fill a block and a step up; whatever lies there is multiplied with 0
-    or makes sums that nobody reads.
+    Behind the last row is what may be read of it to fill a block and a step up; whatever lies there is multiplied with
+    0 or makes sums that nobody reads.
+
+    Parameters
+    ----------
+    name : str, of the buffer, see `mfsim.kernels.scratch`
+    places : int, rows
+    stride : int, operands from row to row
+    layout : `Layout`, whose word, rows and step count
+
+    Returns
+    -------
+    1-D int8 or int16 array
     """
     return scratch.get(name, ((places + layout.rows) * stride + layout.step,), layout.word)
 
 
 def address_of(array):
-    """Return where an array begins."""
+    """Return where an array begins.
+
+    Parameters
+    ----------
+    array : numpy array
+
+    Returns
+    -------
+    int
+        The address of its first element.
+    """
     return array.__array_interface__["data"][0]

@@ -19,10 +19,34 @@ _VECTOR = ir.VectorType(I32, 16)
 
 @emitted
 def block(typing, vectors, a, stride, table, b, panel, start, c, width, us, su):
-    """Fill a block of c, of some vectors of columns, with start + a b.
+    """Fill a register tile of a GEMM, 6 rows by 16 `vectors` columns of c, with start + a b.
 
     Step k takes 4 bytes of each row from a + table[k] on: `us` steps of unsigned a, then `su` of unsigned b.
     `stride` and `width` are the bytes between rows of a and of c, `panel` those between panels of b.
+
+    Parameters
+    ----------
+    typing : numba typing context
+        Passed by Numba.
+    vectors : int, constant
+        Vectors of 16 columns side by side, 1 or 4.
+    a, stride : int64
+        Address of the first row of left operands, and bytes from row to row.
+    table : int64
+        Address of int64 offsets in bytes, one for each step.
+    b, panel : int64
+        Address of the first panel of right operands, and bytes from panel to panel.
+    start : int64
+        Address of 16 `vectors` int32 that the sums start with.
+    c, width : int64
+        Address of the first int32 sum, and bytes from row to row.
+    us, su : int64
+        Steps of 4 bytes with unsigned left, and with unsigned right operands, at least 0.
+
+    Returns
+    -------
+    tuple
+        Signature and code generator, as Numba's `intrinsic` asks for; in a kernel, nothing.
     """
     vectors_ = vectors.literal_value
 
@@ -61,7 +85,25 @@ def block(typing, vectors, a, stride, table, b, panel, start, c, width, us, su):
 
 @kernel
 def rows(left, stride, table, b, start, us, su, c, count):
-    """Fill `count` rows, or up to 5 more, of c int32 [rows, columns]; row i of the left operands lies at left + i stride."""
+    """Fill `count` rows, or up to 5 more, of c int32 [rows, columns]; row i of the left operands lies at left + i stride.
+
+    Parameters
+    ----------
+    left, stride : int64
+        Address of the first row of 8-bit operands, and bytes from row to row.
+    table : int64 array, shape (steps,)
+        Offset of each step in a row, in bytes.
+    b : int8 array, shape (columns / 16, depth / 4, 16, 4)
+        Packed right operands.
+    start : int32 array, shape (columns,)
+        Added to the sums of each column.
+    us, su : int
+        Steps with unsigned left, and with unsigned right operands, at least 0.
+    c : int32 array, shape (rows, columns)
+        Filled; columns is a multiple of 16, rows at least `count` rounded up to 6.
+    count : int
+        Rows, at least 0.
+    """
     panel, width = b.shape[1] * 64, c.shape[1] * 4
     right, first, sums, offsets = address(b), address(start), address(c), address(table)
     whole = c.shape[1] // 64 * 64

@@ -72,7 +72,20 @@ class OneRule(NamedTuple):
 
 
 def one_rule(fit: Epilogue | None, word: type[Any]) -> OneRule:
-    """Return how to fit codes of `word`, which holds every number on the way, by the only rule of `fit`."""
+    """Return how to fit codes of `word`, which holds every number on the way, by the only rule of `fit`.
+
+    Parameters
+    ----------
+    fit : Epilogue or None
+        Its first column of rules is used; None leaves codes as they are.
+    word : numpy integer type
+        int32 or int64.
+
+    Returns
+    -------
+    OneRule
+        The rule in arrays and numbers of `word`.
+    """
     if fit is None:
         return OneRule(AS_THEY_ARE, np.zeros(6, word), word(0), word(0), 0)
     # The lowest code of a word stands for no floor.
@@ -97,7 +110,23 @@ def _rule(shift: int, rounding: str) -> tuple[int, int, int, int, int]:
 
 
 def requantizing(low: int, high: int, attributes: Any, rectified: bool = False) -> Epilogue | None:
-    """Return the `Fit` of requantize for codes in low..high, where `rectified` after ReLU; None if no word holds it."""
+    """Return the `Fit` of requantize for codes in low..high, where `rectified` after ReLU; None if no word holds it.
+
+    Parameters
+    ----------
+    low, high : int
+        Range of the codes, both ends included.
+    attributes : mapping
+        Those of `requantize`: `shift` (bits, one or one for each channel), `bits`, `signed`, `narrow`,
+        `rounding`, `overflow`.
+    rectified : bool
+        Whether codes below 0 become 0 first.
+
+    Returns
+    -------
+    Epilogue or None
+        It counts overflows.
+    """
     bits, signed, rounding = attributes["bits"], attributes["signed"] == 1, attributes["rounding"]
     rules = [_rule(shift, rounding) for shift in attributes["shift"]]
     lo = -(1 << (bits - 1)) + attributes["narrow"] if signed else 0
@@ -115,7 +144,28 @@ def fitted(
     rectified: bool = False,
     events: bool = False,
 ) -> Epilogue | None:
-    """Return a `Fit` in the narrowest word that holds every number on the way, None if there is none."""
+    """Return a `Fit` in the narrowest word that holds every number on the way, None if there is none.
+
+    Parameters
+    ----------
+    low, high : int
+        Range of the codes, both ends included.
+    rules : sequence of tuple of int
+        (left, places, added, odd, below) of each channel.
+    limits : tuple of int
+        (lo, hi) that codes are clamped to in the end.
+    kept : int
+        Low bits that are kept instead, negative for two's complement; 0 to clamp.
+    rectified : bool
+        Whether codes below 0 become 0 first.
+    events : bool
+        Whether overflows are counted.
+
+    Returns
+    -------
+    Epilogue or None
+        In int32 or int64.
+    """
     numbers = [low, high]
     for left, places, added, _odd, below in rules:
         numbers += [(low << left) + min(below, 0), (high << left) + added + 1 + max(below, 0), 1 << places]
@@ -140,6 +190,28 @@ def apply_one(plain, code, left, places, added, odd, below, floor, lo, hi, kept)
     """Return one code fitted, before and after it is clamped or cut; all of one word but `plain` and `kept`.
 
     `plain` is that of the `Fit`: a constant, so that what it spares is not there.
+
+    Parameters
+    ----------
+    plain : bool, constant
+        Whether nothing is shifted to the left, kept, or rounded by its sign.
+    code : int32 or int64
+        A code.
+    left, places : int
+        Bits of the left shift, and of the right shift.
+    added, odd, below : int
+        What rounding adds: always, times the lowest kept bit, and where the code is negative.
+    floor : int
+        Codes below it become it first.
+    lo, hi : int
+        Codes are clamped to these in the end.
+    kept : int
+        Low bits that are kept instead, negative for two's complement; 0 to clamp.
+
+    Returns
+    -------
+    tuple of int
+        The shifted code, and the fitted one; they differ where it overflowed.
     """
     if plain:
         code = maximum(code, floor)
@@ -175,6 +247,20 @@ def rules_of(fit: Epilogue, columns: slice | None = None, width: int = 0) -> Rul
     """Return the rules of some `columns`, of all by default, repeated where there are several.
 
     They are filled up to `width` columns, with rules for columns of zeros: 0 is no overflow, whatever is done to it.
+
+    Parameters
+    ----------
+    fit : Epilogue
+        How codes are fitted.
+    columns : slice, optional
+        Channels, of those that `fit` has rules for.
+    width : int
+        Least number of columns before they are repeated.
+
+    Returns
+    -------
+    Rules
+        `rules` [6, 1], or [6, a multiple of the columns].
     """
     rules = fit.rules
     if rules.shape[1] > 1:
@@ -190,6 +276,26 @@ def apply_run(source, source_at, size, fitting, column, target, target_at):
     """Fit `size` codes from a flat place of `source` into `target`, and return the overflows.
 
     All by the rule of one column; or where `column` is -1 each by the next one, again and again.
+
+    Parameters
+    ----------
+    source : integer array, flat
+        Codes.
+    source_at, size : int
+        First code, and number of codes.
+    fitting : Rules
+        What `rules_of` returned.
+    column : int
+        Column of the rule of all codes, or -1 for one column after the other.
+    target : integer array, flat
+        Written.
+    target_at : int
+        First place written.
+
+    Returns
+    -------
+    int
+        Codes that did not fit.
     """
     rules, kept, low, high = fitting.rules, fitting.kept, fitting.lo, fitting.hi
     word = rules.dtype.type
@@ -246,7 +352,20 @@ def _apply_rows(x, fitting, channels, y):
 
 
 def fitting(fit, inner):
-    """Return a `run` that fits codes whose channel changes every `inner` codes of a sample."""
+    """Return a `run` that fits codes whose channel changes every `inner` codes of a sample.
+
+    Parameters
+    ----------
+    fit : Epilogue
+        How codes are fitted, with one rule or one for each channel.
+    inner : int
+        Codes of a sample from one channel to the next, at least 1.
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs), which returns the overflows, or None where they are not counted.
+    """
     channels, rules = fit.rules.shape[1], rules_of(fit)
 
     def run(inputs, attributes, outputs):

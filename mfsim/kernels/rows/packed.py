@@ -22,7 +22,18 @@ _NUMBERS = {np.dtype(word): number for number, word in enumerate(STORED)}
 
 
 def packed(array):
-    """Return the bytes of a C-contiguous array of one of `STORED`, and the number of that word there."""
+    """Return the bytes of a C-contiguous array of one of `STORED`, and the number of that word there.
+
+    Parameters
+    ----------
+    array : integer array
+        C-contiguous, of one of the words `STORED`.
+
+    Returns
+    -------
+    tuple
+        uint8 view, shape (bytes,), and int, the index of its word in `STORED`.
+    """
     return array.reshape(-1).view(np.uint8), _NUMBERS[array.dtype]
 
 
@@ -34,7 +45,17 @@ def _copy(source, target):
 
 @kernel
 def unpack(source, start, codes):
-    """Fill `codes` from `source`, what `packed` returned, from code `start` on."""
+    """Fill `codes` from `source`, what `packed` returned, from code `start` on.
+
+    Parameters
+    ----------
+    source : tuple
+        What `packed` returned of the array that is read.
+    start : int
+        Flat place of the first code.
+    codes : integer array, shape (n,)
+        Filled.
+    """
     stored, word = source
     stop = start + codes.size
     if word == 0:
@@ -51,7 +72,17 @@ def unpack(source, start, codes):
 
 @kernel
 def pack(codes, target, start):
-    """Put `codes` into `target` likewise; they fit its word."""
+    """Put `codes` into `target` likewise; they fit its word.
+
+    Parameters
+    ----------
+    codes : integer array, shape (n,)
+        Codes that fit the word of `target`; it is not checked.
+    target : tuple
+        What `packed` returned of the array that is written.
+    start : int
+        Flat place of the first code.
+    """
     stored, word = target
     stop = start + codes.size
     if word == 0:
@@ -71,7 +102,20 @@ def pack(codes, target, start):
 
 @kernel
 def narrow(source, target):
-    """Fill flat `target` from flat `source`, of at least one code, and return the least and the greatest code."""
+    """Fill flat `target` from flat `source`, of at least one code, and return the least and the greatest code.
+
+    Parameters
+    ----------
+    source : integer array, shape (n,)
+        Codes, n at least 1.
+    target : integer array, shape (n or more,)
+        Filled in its first n elements; its word holds the codes.
+
+    Returns
+    -------
+    tuple of int
+        (least, greatest).
+    """
     lo, hi = source[0], source[0]
     for k in range(source.size):
         code = source[k]
@@ -85,7 +129,17 @@ def narrow(source, target):
 
 @kernel
 def multiply_rows(x, w, y):
-    """Fill y [n, size] with x [n, size] times w [m, size], row r with row r % m."""
+    """Fill y [n, size] with x [n, size] times w [m, size], row r with row r % m.
+
+    Parameters
+    ----------
+    x : integer array, shape (n, size)
+        Codes of the left operand.
+    w : integer array, shape (m, size)
+        Codes of the right operand, m at least 1.
+    y : integer array, shape (n, size)
+        Filled; products wrap in its word.
+    """
     word, size = y.dtype.type, y.shape[1]
     for r in range(y.shape[0]):
         left, right = piece(x, r * size, size), piece(w, r % w.shape[0] * size, size)
@@ -96,7 +150,17 @@ def multiply_rows(x, w, y):
 
 @kernel
 def scale_rows(x, factors, y):
-    """Fill y [n, size] with x [n, size], row r times the factor r % their number."""
+    """Fill y [n, size] with x [n, size], row r times the factor r % their number.
+
+    Parameters
+    ----------
+    x : integer array, shape (n, size)
+        Codes.
+    factors : integer array, shape (m,)
+        Factors, m at least 1.
+    y : integer array, shape (n, size)
+        Filled; products wrap in its word.
+    """
     word, size = y.dtype.type, y.shape[1]
     for r in range(y.shape[0]):
         source, target, factor = piece(x, r * size, size), piece(y, r * size, size), word(factors[r % factors.size])

@@ -33,7 +33,22 @@ BITS = {DIVISION: 49, RECIPROCAL: 53, SHIFT: 53}
 
 @emitted
 def with_sign(typing, magnitude, value):
-    """Return `magnitude`, at least 0, with the sign of `value`, both float64."""
+    """Return `magnitude`, at least 0, with the sign of `value`, both float64.
+
+    Parameters
+    ----------
+    typing : numba typing context
+        Passed by Numba.
+    magnitude : float64
+        At least 0.
+    value : float64
+        Its sign is taken, that of -0.0 too.
+
+    Returns
+    -------
+    tuple
+        Signature and code generator, as Numba's `intrinsic` asks for; in a kernel, float64.
+    """
 
     def generate(context, builder, signature, arguments):
         real = arguments[0].type
@@ -45,7 +60,20 @@ def with_sign(typing, magnitude, value):
 
 @emitted
 def multiply_add(typing, left, right, added):
-    """Return left * right + added, all float64, rounded once or twice, whichever the processor is quicker with."""
+    """Return left * right + added, all float64, rounded once or twice, whichever the processor is quicker with.
+
+    Parameters
+    ----------
+    typing : numba typing context
+        Passed by Numba.
+    left, right, added : float64
+        Factors and addend.
+
+    Returns
+    -------
+    tuple
+        Signature and code generator, as Numba's `intrinsic` asks for; in a kernel, float64.
+    """
 
     def generate(context, builder, signature, arguments):
         real = arguments[0].type
@@ -74,7 +102,20 @@ class Quotient(NamedTuple):
 
 @kernel
 def factor_of(divisor, quotient):
-    """Return f for D, int64, and what is added to the magnitude of each product before its fraction is dropped."""
+    """Return f for D, int64, and what is added to the magnitude of each product before its fraction is dropped.
+
+    Parameters
+    ----------
+    divisor : int64
+        D, at least 1; for `RECIPROCAL` at most 2**power, else f is 0.
+    quotient : Quotient
+        How the row is divided.
+
+    Returns
+    -------
+    tuple of float64
+        (f, the constant: 0.5, or a little more for `DIVISION`).
+    """
     unit = quotient.unit
     if quotient.form == DIVISION:
         return unit / divisor, 0.5 + 0.25 * min(unit, 1.0) / divisor

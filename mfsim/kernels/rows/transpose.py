@@ -11,7 +11,17 @@ from mfsim.kernels.simd.transpose_block import copy, transpose_plane
 
 
 def transposed(inputs, attributes, outputs):
-    """Fill the output with the input, its axes in the order `perm`, by numpy."""
+    """Fill the output with the input, its axes in the order `perm`, by numpy.
+
+    Parameters
+    ----------
+    inputs : list of one integer array
+        x [batch, ...].
+    attributes : mapping
+        `perm`, a permutation of the axes whose first entry is 0.
+    outputs : list of one integer array
+        Preallocated, filled completely.
+    """
     outputs[0][...] = inputs[0].transpose(attributes["perm"])
 
 
@@ -62,7 +72,20 @@ def _places(shape, strides):
 
 
 def prepared(inputs, outputs, attributes):
-    """Return a `run` for these operands, of any words."""
+    """Return a `run` for these operands, of any words.
+
+    Parameters
+    ----------
+    inputs, outputs : list of one Operand
+        Shapes of one sample.
+    attributes : mapping
+        `perm`, a permutation of the axes of a batch whose first entry is 0.
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs).
+    """
     sample = math.prod(inputs[0].shape)
     shape, order = _merged(inputs[0].shape, [axis - 1 for axis in attributes["perm"][1:]])
     strides = [_steps(shape)[axis] for axis in order]

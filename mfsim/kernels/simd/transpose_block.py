@@ -20,7 +20,28 @@ LINE = 64
 
 @emitted
 def move(typing, source, source_at, target, target_at, lanes):
-    """Copy `lanes` elements, a constant."""
+    """Copy `lanes` elements, a constant.
+
+    Parameters
+    ----------
+    typing : numba typing context
+        Passed by Numba.
+    source : array, flat
+        What is read.
+    source_at : int
+        First element read.
+    target : array, flat
+        What is written, of the element type of `source`.
+    target_at : int
+        First element written.
+    lanes : int, constant
+        Number of elements.
+
+    Returns
+    -------
+    tuple
+        Signature and code generator, as Numba's `intrinsic` asks for; in a kernel, nothing.
+    """
     count = lanes.literal_value
 
     def generate(context, builder, signature, arguments):
@@ -43,7 +64,21 @@ def _lanes(typing, array):
 
 @kernel
 def copy(source, source_at, target, target_at, size):
-    """Copy `size` elements, at least 1, with vectors that overlap at the end."""
+    """Copy `size` elements, at least 1, with vectors that overlap at the end.
+
+    Parameters
+    ----------
+    source : array, flat
+        What is read.
+    source_at : int
+        First element read.
+    target : array, flat
+        What is written, of the element type of `source`.
+    target_at : int
+        First element written.
+    size : int
+        Number of elements, at least 1.
+    """
     lanes = _lanes(source)
     if size >= lanes:
         last = size - lanes
@@ -101,7 +136,21 @@ def _block(typing, source, source_at, source_step, target, target_at, target_ste
 
 @kernel
 def transpose_plane(source, source_at, source_step, target, target_at, target_step, rows, columns):
-    """Turn a plane [rows, columns] with rows `source_step` apart into [columns, rows] with rows `target_step` apart."""
+    """Turn a plane [rows, columns] with rows `source_step` apart into [columns, rows] with rows `target_step` apart.
+
+    Parameters
+    ----------
+    source : array, flat
+        What is read.
+    source_at, source_step : int
+        First element, and elements from row to row.
+    target : array, flat
+        What is written, of the element type of `source`.
+    target_at, target_step : int
+        First element, and elements from row to row.
+    rows, columns : int
+        Shape of the plane in `source`.
+    """
     lanes = _lanes(source)
     line = LINE // VECTOR * lanes
     if rows >= lanes and columns >= lanes:

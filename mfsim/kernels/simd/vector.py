@@ -23,14 +23,43 @@ SEGMENT_BITS = 128
 
 
 def load(builder, pointer, at, lanes):
-    """Emit the load of `lanes` elements of `pointer` from element `at` on, of any alignment."""
+    """Emit the load of `lanes` elements of `pointer` from element `at` on, of any alignment.
+
+    Parameters
+    ----------
+    builder : llvmlite.ir.IRBuilder
+        Where instructions are emitted.
+    pointer : llvmlite.ir.Value
+        Pointer to elements.
+    at : llvmlite.ir.Value
+        Index of the first element, an integer.
+    lanes : int
+        Elements of the vector.
+
+    Returns
+    -------
+    llvmlite.ir.Value
+        The vector.
+    """
     element = pointer.type.pointee
     place = builder.bitcast(builder.gep(pointer, [at]), ir.VectorType(element, lanes).as_pointer())
     return builder.load(place, align=element.width // 8)
 
 
 def store(builder, value, pointer, at):
-    """Emit the store of the vector `value` to `pointer` from element `at` on, of any alignment."""
+    """Emit the store of the vector `value` to `pointer` from element `at` on, of any alignment.
+
+    Parameters
+    ----------
+    builder : llvmlite.ir.IRBuilder
+        Where instructions are emitted.
+    value : llvmlite.ir.Value
+        A vector.
+    pointer : llvmlite.ir.Value
+        Pointer to elements of the vector's type.
+    at : llvmlite.ir.Value
+        Index of the first element, an integer.
+    """
     place = builder.bitcast(builder.gep(pointer, [at]), value.type.as_pointer())
     builder.store(value, place, align=value.type.element.width // 8)
 
@@ -47,7 +76,22 @@ def _prefetch(builder, pointer, at, ahead):
 
 
 def shuffle(builder, left, right, lanes):
-    """Emit a vector of the elements `lanes` of `left` and, counted on behind them, of `right`."""
+    """Emit a vector of the elements `lanes` of `left` and, counted on behind them, of `right`.
+
+    Parameters
+    ----------
+    builder : llvmlite.ir.IRBuilder
+        Where instructions are emitted.
+    left, right : llvmlite.ir.Value
+        Vectors of one type, of n elements.
+    lanes : list of int
+        Elements, each 0 to 2 n - 1.
+
+    Returns
+    -------
+    llvmlite.ir.Value
+        A vector of len(lanes) elements.
+    """
     mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
     return builder.shuffle_vector(left, right, mask)
 
@@ -61,6 +105,18 @@ def interleave_masks(lanes, segment):
     """Return the lanes of both halves of the interleaving of two vectors inside each segment.
 
     With k = log2 `segment`: lane bit k-1 becomes c, c becomes lane bit 0, the others move up by one.
+
+    Parameters
+    ----------
+    lanes : int
+        Elements of a vector, a power of two.
+    segment : int
+        Elements of a segment, a power of two, 2 to `lanes`.
+
+    Returns
+    -------
+    list of two lists of int
+        Lanes for `shuffle`.
     """
     halves = []
     for half in (0, segment // 2):
@@ -73,6 +129,18 @@ def gather_masks(lanes, segment):
     """Return the lanes of the even segments of two vectors, and those of the odd ones.
 
     The lowest bit of the segment becomes c, c becomes the highest, the others move down by one.
+
+    Parameters
+    ----------
+    lanes : int
+        Elements of a vector, a power of two.
+    segment : int
+        Elements of a segment, a power of two that divides `lanes`.
+
+    Returns
+    -------
+    list of two lists of int
+        Lanes for `shuffle`.
     """
     return [
         [start + i for start in range(half * segment, 2 * lanes, 2 * segment) for i in range(segment)]
@@ -108,7 +176,18 @@ def _vector_stages(builder, values, stages):
 
 
 def emitted(function) -> Any:
-    """Make what `function` emits callable in kernels; arguments that are constants there reach it as literals."""
+    """Make what `function` emits callable in kernels; arguments that are constants there reach it as literals.
+
+    Parameters
+    ----------
+    function : callable
+        (typing, *argument types) to a signature and a code generator, as Numba's `intrinsic` asks for.
+
+    Returns
+    -------
+    numba intrinsic
+        What kernels call.
+    """
     return intrinsic(prefer_literal=True)(function)
 
 
@@ -119,6 +198,30 @@ def radix(typing, source, source_at, source_step, target, target_at, target_step
     Vector k lies at element at + k * step. `in_lane` and `across` are sets of bits of the lane index and of k: the
     stages of butterflies; `count` is even where `in_lane` is not 0. What lies `ahead` bytes (0: nothing) behind
     each vector of the source is fetched into the cache. The last five arguments are constants.
+
+    Parameters
+    ----------
+    typing : numba typing context
+        Passed by Numba.
+    source : array, flat
+        What is read.
+    source_at, source_step : int
+        First element, and elements from vector to vector.
+    target : array, flat
+        What is written, of the element type of `source`.
+    target_at, target_step : int
+        First element, and elements from vector to vector.
+    lanes, count : int, constant
+        Elements of a vector and number of vectors, powers of two.
+    in_lane, across : int, constant
+        Bits of the lane index, and of the number of the vector, that are transformed.
+    ahead : int, constant
+        Bytes.
+
+    Returns
+    -------
+    tuple
+        Signature and code generator, as Numba's `intrinsic` asks for; in a kernel, nothing.
     """
     constants = [value.literal_value for value in (lanes, count, in_lane, across, ahead)]
     lanes_, count_, in_lane_, across_, ahead_ = constants

@@ -18,7 +18,18 @@ WORDS = (np.int32, np.int64)
 
 
 def word_of(*numbers: int) -> Any:
-    """Return the narrowest of `WORDS` that holds all `numbers`, Python ints, or None if the widest does not."""
+    """Return the narrowest of `WORDS` that holds all `numbers`, Python ints, or None if the widest does not.
+
+    Parameters
+    ----------
+    *numbers : int
+        At least one.
+
+    Returns
+    -------
+    numpy integer type or None
+        int32 or int64.
+    """
     for word in WORDS:
         if np.iinfo(word).min <= min(numbers) and max(numbers) <= np.iinfo(word).max:
             return word
@@ -61,7 +72,20 @@ minimum, maximum = _extreme("<"), _extreme(">")
 
 @_intrinsic
 def width(typing, code):
-    """Return the bits of the word of a code, a constant."""
+    """Return the bits of the word of a code, a constant.
+
+    Parameters
+    ----------
+    typing : numba typing context
+        Passed by Numba.
+    code : int
+        A code of any integer type.
+
+    Returns
+    -------
+    tuple
+        Signature and code generator, as Numba's `intrinsic` asks for; in a kernel, int64.
+    """
 
     def generate(context, builder, signature, arguments):
         return context.get_constant(types.int64, signature.args[0].bitwidth)
@@ -71,7 +95,23 @@ def width(typing, code):
 
 @_intrinsic
 def alike(typing, code, number):
-    """Return an integer in the word of a code, where it wraps."""
+    """Return an integer in the word of a code, where it wraps.
+
+    Parameters
+    ----------
+    typing : numba typing context
+        Passed by Numba.
+    code : int
+        A code whose integer type is taken.
+    number : int
+        An integer of any type.
+
+    Returns
+    -------
+    tuple
+        Signature and code generator, as Numba's `intrinsic` asks for; in a kernel, `number` in the type of
+        `code`.
+    """
 
     def generate(context, builder, signature, arguments):
         return context.cast(builder, arguments[1], signature.args[1], signature.args[0])

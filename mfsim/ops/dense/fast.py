@@ -16,7 +16,25 @@ MATMUL_ISAS = tuple(LAYOUTS)
 
 
 def prepare_matmul(inputs, outputs, attributes, after=None):
-    """Return a `run`, or None if some word is wider than 8 bits; `after` is the `Fit` of the sums."""
+    """Return a `run`, or None if some word is wider than 8 bits; `after` is the `Fit` of the sums.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [..., K]; w, constant [K, O] or activation [..., K, O]; perhaps a bias [O], for constant w; shapes are
+        those of one sample.
+    outputs : list of one Operand
+        y [..., O], with its proved range.
+    attributes : mapping
+        Complete attributes: `constant`, `triangle`.
+    after : Epilogue, optional
+        What is done to the results before they are written; by default nothing.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns the overflows where `after` counts them, else None.
+    """
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
     return prepared_matmul(inputs, y, lambda w, bias, probe, run: dense_sums(x, w, bias, y, run, probe), after)
 
@@ -27,7 +45,25 @@ CONV2D_ISAS = tuple(LAYOUTS)
 
 
 def prepare_conv2d(inputs, outputs, attributes, after=None):
-    """Return a `run` for these operands; with `after`, the `Fit` of the sums, None if there is no int8 product of them."""
+    """Return a `run` for these operands; with `after`, the `Fit` of the sums, None if there is no int8 product of them.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [C, H, W]; constant w [O, C / groups, rows, columns]; perhaps a bias [O]; shapes are those of one
+        sample.
+    outputs : list of one Operand
+        y [O, H', W'], with its proved range.
+    attributes : mapping
+        Complete attributes: `strides`, `pads`, `dilations`, `groups`.
+    after : Epilogue, optional
+        What is done to the results before they are written; by default nothing.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns the overflows where `after` counts them, else None.
+    """
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
 
     def sums_of(w, bias, part, run):
@@ -43,7 +79,22 @@ GRAM_ISAS = tuple(LAYOUTS)
 
 
 def prepare_gram(inputs, outputs, attributes):
-    """Return a `run`, or None if some word is wider than 8 bits, or has 8 without a sign."""
+    """Return a `run`, or None if some word is wider than 8 bits, or has 8 without a sign.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [..., N, K]; shapes are those of one sample.
+    outputs : list of one Operand
+        y [..., N, N], symmetric, with its proved range.
+    attributes : mapping
+        Not used: the op has none.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns None.
+    """
     (x,), (*outer, rows, length) = inputs, inputs[0].shape
     columns = x._replace(shape=(*outer, length, rows))
     ends, y = (x.low, x.high), (outputs[0].low, outputs[0].high)

@@ -47,6 +47,18 @@ def _lower(x, w, bias, y):
 
 
 def run_matmul(inputs, attributes, outputs):
+    """Fill the output of op `matmul`: matrix products.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., K]; w, constant [K, O] or activation [batch, ..., K, O]; perhaps a
+        bias [O], for constant w.
+    attributes : mapping
+        Complete attributes: `constant`, `triangle`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, ..., O].
+    """
     x, w, y = as_matrices(inputs[0], inputs[1], outputs[0])
     sums = _lower if attributes["triangle"] == "lower" else _plain_matmul
     sums(x, w, starts(inputs[2:]), y)
@@ -68,6 +80,17 @@ def _plain_conv2d(x, w, bias, groups, window, patch, y):
 
 
 def run_conv2d(inputs, attributes, outputs):
+    """Fill the output of op `conv2d`: convolutions.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, C, H, W]; constant w [O, C / groups, rows, columns]; perhaps a bias [O].
+    attributes : mapping
+        Complete attributes: `strides`, `pads`, `dilations`, `groups`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, O, H', W'].
+    """
     x, w = inputs[0], inputs[1]
     flat = np.array(w.reshape(w.shape[0], -1))
     patch = np.empty(flat.shape[1], dtype=x.dtype)
@@ -93,5 +116,16 @@ def _plain_gram(x, y):
 
 
 def run_gram(inputs, attributes, outputs):
+    """Fill the output of op `gram`: products of all rows with each other.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., N, K].
+    attributes : mapping
+        Not used: the op has none.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, ..., N, N], symmetric.
+    """
     (x,) = inputs
     _plain_gram(x.reshape(-1, *x.shape[-2:]), outputs[0].reshape(-1, x.shape[-2], x.shape[-2]))

@@ -21,7 +21,20 @@ class QuantGram(Gram):
         self.input_quant = ActivationQuant(bits, signed)
 
     def forward(self, a: torch.Tensor, b: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the products of the quantized rows."""
+        """Return the products of the quantized rows.
+
+        Parameters
+        ----------
+        a : float tensor, shape (..., M, K)
+            Rows; brought to the grid of the quantizer.
+        b : float tensor, optional
+            Other rows, shape (..., N, K); a itself if left out.
+
+        Returns
+        -------
+        float tensor, shape (..., M, N)
+            Exact on codes.
+        """
         same = b is None or b is a
         a = self.input_quant(a)
         return super().forward(a, None if same else self.input_quant(b))

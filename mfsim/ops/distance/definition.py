@@ -63,7 +63,18 @@ class Term:
 
 
 def derive_for(op: str) -> Callable[[Sequence[Tensor], Mapping[str, Any]], dict[str, Value]]:
-    """Return the `derive` of op `op`: the shifts that bring x and w to the finer of their scales."""
+    """Return the `derive` of op `op`: the shifts that bring x and w to the finer of their scales.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+
+    Returns
+    -------
+    callable
+        It returns `shift_x` and `shift_w`, in bits; a `FormatError` if an operand has several scales.
+    """
 
     def derive(tensors: Sequence[Tensor], attributes: Mapping[str, Any]) -> dict[str, Value]:
         shift_x, shift_w = _grid(op, tensors)[1]
@@ -80,7 +91,29 @@ def _grid(op: str, tensors: Sequence[Tensor]) -> tuple[Scale, tuple[int, ...]]:
 
 
 def aligned_inference(term: Term, tensors: Sequence[Tensor], attributes: Mapping[str, Any], sums: Sums) -> Inference:
-    """Return what a product of `term` proves."""
+    """Return what a product of `term` proves.
+
+    Parameters
+    ----------
+    term : Term
+        The kind of term.
+    tensors : sequence of Tensor
+        (x, w) or (x, w, bias).
+    attributes : mapping
+        `shift_x` and `shift_w` in bits; for a convolution `pads`.
+    sums : Sums
+        The sums of the product.
+
+    Returns
+    -------
+    Inference
+        The result on the finer grid; the words of aligned operands, of the term and `acc`.
+
+    Raises
+    ------
+    FormatError
+        If an operand has several scales, or shifts or bias do not suit the scales.
+    """
     x, w, bias = unpacked(tensors)
     scale, needed = _grid(sums.op, tensors)
     shifts = attributes["shift_x"], attributes["shift_w"]
@@ -105,12 +138,46 @@ def aligned_inference(term: Term, tensors: Sequence[Tensor], attributes: Mapping
 
 
 def aligned_term(term: Term, x: np.ndarray, w: np.ndarray, attributes: Mapping[str, Any]) -> np.ndarray:
-    """Return one term of codes x and w (Python ints), from the definition."""
+    """Return one term of codes x and w (Python ints), from the definition.
+
+    Parameters
+    ----------
+    term : Term
+        The kind of term.
+    x, w : object arrays that broadcast
+        Codes, Python ints.
+    attributes : mapping
+        `shift_x` and `shift_w`, in bits.
+
+    Returns
+    -------
+    object array
+        Codes on the finer grid.
+    """
     return term.value(x * 2 ** attributes["shift_x"], w * 2 ** attributes["shift_w"])
 
 
 def aligned_count(term: Term, node: Node, inputs: Sequence[Tensor], terms: int, sums: int) -> list[Row]:
-    """Return the rows of a product with `terms` terms in all its `sums`."""
+    """Return the rows of a product with `terms` terms in all its `sums`.
+
+    Parameters
+    ----------
+    term : Term
+        The kind of term.
+    node : Node
+        With `shift_x`, `shift_w` and its words.
+    inputs : sequence of Tensor
+        (x, w) or (x, w, bias).
+    terms : int
+        Terms of one sample, over all sums.
+    sums : int
+        Sums of one sample.
+
+    Returns
+    -------
+    list of Row
+        Operations of one sample.
+    """
     x, w, bias = unpacked(inputs)
     words = node.words
     bits = {name: words.get(f"aligned_{name}", t.format).bits for name, t in (("x", x), ("w", w))}

@@ -1,4 +1,4 @@
-"""Fast kernels of the AdderNet and min-type products."""
+"""Fast kernels of the distance products (AdderNet, min-type): packed vectors of differences in 16 or 32 bits."""
 
 from __future__ import annotations
 
@@ -55,7 +55,25 @@ def _batched(x, w, shifts, size, minimum, a, panels, start, c, y):
 
 
 class TermProduct(Int8Product):
-    """The sums of one of the terms with its weights packed; the same on every level. The operands of a row lie together."""
+    """The sums of one of the terms with its weights packed; the same on every level.
+
+    The operands of a row lie together.
+
+    Parameters
+    ----------
+    minimum : int
+        The term: 0 for -|x - w|, 1 for sign(x w) min(|x|, |w|).
+    word : numpy.int16 or numpy.int32
+        The word of the terms.
+    size : int
+        How many terms are added in it, 1..k.
+    places : int
+        Left shift of the left operands, at least 0.
+    w : int64 array [k, n]
+        Aligned weights.
+    start : int64 array [n]
+        Added to the sums.
+    """
 
     def __init__(self, minimum, word, size, places, w, start) -> None:
         lanes = BYTES // np.dtype(word).itemsize
@@ -73,9 +91,19 @@ class TermProduct(Int8Product):
 
 
 def words(minimum, x, w, length, start):
-    """Return the word of the terms, and how many are added in it; None if 32 bits do not hold the sums.
+    """Return the word of the terms, and how many are added in it.
 
-    `x` and `w` are the ranges (low, high) of the aligned operands, 0 among them; `start` is the greatest magnitude of a bias.
+    Parameters
+    ----------
+    minimum : int, 0 or 1, the term
+    x, w : (low, high), ranges of the aligned operands, 0 among them
+    length : int, terms of a sum, at least 1
+    start : int, the greatest magnitude of a bias
+
+    Returns
+    -------
+    tuple of numpy.int16 or numpy.int32 and an int, or None
+        None if 32 bits do not hold the sums.
     """
     ends = max(-x[0], x[1]), max(-w[0], w[1])
     largest = max(x[1] - w[0], w[1] - x[0], *([x[1] + w[1], -x[0] - w[0]] if minimum else []))
@@ -162,7 +190,23 @@ ADDER_MATMUL_ISAS = ("portable",)
 
 
 def prepare_adder_matmul(inputs, outputs, attributes, after=None):
-    """Return a `run`, or None if the sums are wider than 32 bits; `after` is the `Fit` of the sums."""
+    """Prepare an AdderNet matrix product, whole vectors of outputs at a time.
+
+    Parameters
+    ----------
+    inputs : sequence of `Operand`
+        x [..., K]; constant w [K, O] and perhaps a constant bias [O], or a second activation w [..., K, O].
+    outputs : sequence of one `Operand`, y
+    attributes : mapping, complete attributes of the op
+    after : `Epilogue` or None
+        What is done to the sums, by one rule or one for each output.
+
+    Returns
+    -------
+    callable or None
+        `run(inputs, attributes, outputs)`; None if the sums are wider than 32 bits, or `after` is given for two
+        activations.
+    """
     return _prepared_matmul(0, inputs, outputs, attributes, after)
 
 
@@ -172,7 +216,22 @@ ADDER_CONV2D_ISAS = ("portable",)
 
 
 def prepare_adder_conv2d(inputs, outputs, attributes, after=None):
-    """Return a `run`, or None if the sums are wider than 32 bits or groups are small; `after` is the `Fit` of the sums."""
+    """Prepare an AdderNet convolution on windows gathered by im2col.
+
+    Parameters
+    ----------
+    inputs : sequence of `Operand`
+        x [C, H, W], constant w [O, C / groups, rows, columns], perhaps a constant bias [O].
+    outputs : sequence of one `Operand`, y
+    attributes : mapping, complete attributes of the op
+    after : `Epilogue` or None
+        What is done to the sums, by one rule or one for each output.
+
+    Returns
+    -------
+    callable or None
+        `run(inputs, attributes, outputs)`; None if the sums are wider than 32 bits or groups have few outputs.
+    """
     return _prepared_conv2d(0, inputs, outputs, attributes, after)
 
 
@@ -182,7 +241,23 @@ MIN_MATMUL_ISAS = ("portable",)
 
 
 def prepare_min_matmul(inputs, outputs, attributes, after=None):
-    """Return a `run`, or None if the sums are wider than 32 bits; `after` is the `Fit` of the sums."""
+    """Prepare a min-type matrix product, whole vectors of outputs at a time.
+
+    Parameters
+    ----------
+    inputs : sequence of `Operand`
+        x [..., K]; constant w [K, O] and perhaps a constant bias [O], or a second activation w [..., K, O].
+    outputs : sequence of one `Operand`, y
+    attributes : mapping, complete attributes of the op
+    after : `Epilogue` or None
+        What is done to the sums, by one rule or one for each output.
+
+    Returns
+    -------
+    callable or None
+        `run(inputs, attributes, outputs)`; None if the sums are wider than 32 bits, or `after` is given for two
+        activations.
+    """
     return _prepared_matmul(1, inputs, outputs, attributes, after)
 
 
@@ -192,5 +267,20 @@ MIN_CONV2D_ISAS = ("portable",)
 
 
 def prepare_min_conv2d(inputs, outputs, attributes, after=None):
-    """Return a `run`, or None if the sums are wider than 32 bits or groups are small; `after` is the `Fit` of the sums."""
+    """Prepare a min-type convolution on windows gathered by im2col.
+
+    Parameters
+    ----------
+    inputs : sequence of `Operand`
+        x [C, H, W], constant w [O, C / groups, rows, columns], perhaps a constant bias [O].
+    outputs : sequence of one `Operand`, y
+    attributes : mapping, complete attributes of the op
+    after : `Epilogue` or None
+        What is done to the sums, by one rule or one for each output.
+
+    Returns
+    -------
+    callable or None
+        `run(inputs, attributes, outputs)`; None if the sums are wider than 32 bits or groups have few outputs.
+    """
     return _prepared_conv2d(1, inputs, outputs, attributes, after)

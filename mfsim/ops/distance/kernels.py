@@ -89,6 +89,18 @@ def _plain_adder_matmul(x, w, bias, y):
 
 
 def run_adder_matmul(inputs, attributes, outputs):
+    """Fill the output of op `adder_matmul`: AdderNet matrix products, sums of -abs(x - w).
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., K]; w, constant [K, O] or activation [batch, ..., K, O]; perhaps a
+        bias [O], for constant w.
+    attributes : mapping
+        Complete attributes: `shift_x`, `shift_w`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, ..., O].
+    """
     constant = inputs[1].ndim == 2
     x, w, y = as_matrices(inputs[0], inputs[1], outputs[0])
     aligned_w = w << attributes["shift_w"] if constant else _aligned(w, attributes["shift_w"])
@@ -111,6 +123,17 @@ def _plain_adder_conv2d(x, w, bias, groups, window, patch, y):
 
 
 def run_adder_conv2d(inputs, attributes, outputs):
+    """Fill the output of op `adder_conv2d`: AdderNet convolutions, sums of -abs(x - w).
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, C, H, W]; constant w [O, C / groups, rows, columns]; perhaps a bias [O].
+    attributes : mapping
+        Complete attributes: `shift_x`, `shift_w`, `strides`, `pads`, `dilations`, `groups`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, O, H', W'].
+    """
     x, w = inputs[0], inputs[1]
     aligned_w = w.reshape(w.shape[0], -1) << attributes["shift_w"]
     patch = np.empty(aligned_w.shape[1], dtype=x.dtype)
@@ -132,6 +155,18 @@ def _plain_min_matmul(x, signs_x, w, signs_w, bias, y):
 
 
 def run_min_matmul(inputs, attributes, outputs):
+    """Fill the output of op `min_matmul`: min-type matrix products, sums of sign(x w) min(abs(x), abs(w)).
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., K]; w, constant [K, O] or activation [batch, ..., K, O]; perhaps a
+        bias [O], for constant w.
+    attributes : mapping
+        Complete attributes: `shift_x`, `shift_w`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, ..., O].
+    """
     prepare_w = _constant_magnitudes_and_signs if inputs[1].ndim == 2 else _magnitudes_and_signs
     x, w, y = as_matrices(inputs[0], inputs[1], outputs[0])
     magnitudes_w, signs_w = prepare_w(w, attributes["shift_w"])
@@ -157,6 +192,17 @@ def _plain_min_conv2d(x, signs_x, w, signs_w, bias, groups, window, patch, patch
 
 
 def run_min_conv2d(inputs, attributes, outputs):
+    """Fill the output of op `min_conv2d`: min-type convolutions, sums of sign(x w) min(abs(x), abs(w)).
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, C, H, W]; constant w [O, C / groups, rows, columns]; perhaps a bias [O].
+    attributes : mapping
+        Complete attributes: `shift_x`, `shift_w`, `strides`, `pads`, `dilations`, `groups`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, O, H', W'].
+    """
     x, w = inputs[0], inputs[1]
     magnitudes_w, signs_w = _constant_magnitudes_and_signs(w.reshape(w.shape[0], -1), attributes["shift_w"])
     patches = np.empty((2, magnitudes_w.shape[1]), dtype=x.dtype)

@@ -112,13 +112,49 @@ def _conv2d(
 
 @observed
 def adder_matmul(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-    """Return -sum_k |x[..., k] - w[k, o]| for x [..., K] and w [K, O], or w [..., K, O] with the leading axes of x."""
+    """Return -sum_k |x[..., k] - w[k, o]| for x [..., K] and w [K, O], or w [..., K, O] with the leading axes of x.
+
+    Parameters
+    ----------
+    x : float tensor, shape (..., K)
+        Activations.
+    w : float tensor, shape (K, O) or (..., K, O)
+        Weights, or a second activation.
+
+    Returns
+    -------
+    float tensor, shape (..., O)
+        At most 0.
+
+    Raises
+    ------
+    ShapeError
+        If x and w do not fit together.
+    """
     return _matmul("AdderMatMul", _Adder.apply, x, w)
 
 
 @observed
 def min_matmul(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-    """Return sum_k sign(x w) min(|x|, |w|) for x [..., K] and w [K, O], or w [..., K, O] with the leading axes of x."""
+    """Return sum_k sign(x w) min(|x|, |w|) for x [..., K] and w [K, O], or w [..., K, O] with the leading axes of x.
+
+    Parameters
+    ----------
+    x : float tensor, shape (..., K)
+        Activations.
+    w : float tensor, shape (K, O) or (..., K, O)
+        Weights, or a second activation.
+
+    Returns
+    -------
+    float tensor, shape (..., O)
+        The sums.
+
+    Raises
+    ------
+    ShapeError
+        If x and w do not fit together.
+    """
     return _matmul("MinMatMul", _Min.apply, x, w)
 
 
@@ -136,6 +172,27 @@ def adder_conv2d(
 
     `padding` is one int, (rows, columns) or (top, left, bottom, right): zeros around x before the operator,
     where a tap gives -|w|.
+
+    Parameters
+    ----------
+    x : float tensor, shape (N, C, H, W)
+        Activations.
+    w : float tensor, shape (O, C / groups, kh, kw)
+        Weights.
+    stride, padding, dilation : int or sequence of int
+        Rows and columns; steps and distances at least 1, padding at least 0.
+    groups : int
+        Independent groups of channels; divides C and O.
+
+    Returns
+    -------
+    float tensor, shape (N, O, H', W')
+        At most 0.
+
+    Raises
+    ------
+    ShapeError
+        If shapes and options do not fit together.
     """
     return _conv2d("AdderConv", _Adder.apply, x, w, stride, padding, dilation, groups)
 
@@ -150,5 +207,27 @@ def min_conv2d(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> torch.Tensor:
-    """Return the 2-D convolution of x and w with sign(x w) min(|x|, |w|) as multiplication; options of `adder_conv2d`."""
+    """Return the 2-D convolution of x and w with sign(x w) min(|x|, |w|) as multiplication; options of `adder_conv2d`.
+
+    Parameters
+    ----------
+    x : float tensor, shape (N, C, H, W)
+        Activations.
+    w : float tensor, shape (O, C / groups, kh, kw)
+        Weights.
+    stride, padding, dilation : int or sequence of int
+        Rows and columns; steps and distances at least 1, padding at least 0.
+    groups : int
+        Independent groups of channels; divides C and O.
+
+    Returns
+    -------
+    float tensor, shape (N, O, H', W')
+        The sums.
+
+    Raises
+    ------
+    ShapeError
+        If shapes and options do not fit together.
+    """
     return _conv2d("MinConv", _Min.apply, x, w, stride, padding, dilation, groups)

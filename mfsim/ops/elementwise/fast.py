@@ -78,12 +78,31 @@ ABS_ISAS = ("portable",)
 
 
 def prepare_abs(inputs, outputs, attributes):
-    """Return a `run` for these operands, of any words."""
+    """Return a `run` for these operands, of any words.
+
+    Parameters
+    ----------
+    inputs : list of Operand; x [...]; shapes are those of one sample
+    outputs : list of one Operand; y of the shape of x, with its proved range
+    attributes : mapping; not used: the op has none
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs); it returns None.
+    """
     return run_abs
 
 
 def run_abs(inputs, attributes, outputs):
-    """Fill the output."""
+    """Fill the output of op `abs`: magnitudes.
+
+    Parameters
+    ----------
+    inputs : list of arrays of any integer types; C-contiguous codes: x [batch, ...]
+    attributes : mapping; not used: the op has none
+    outputs : list of one array of any integer type; preallocated and filled completely: y of the shape of x
+    """
     transform_operand(inputs[0].reshape(-1), outputs[0].reshape(-1), MAGNITUDE, 0, 0, 0)
 
 
@@ -101,12 +120,31 @@ def _negated(x, y):
 
 
 def prepare_neg(inputs, outputs, attributes):
-    """Return a `run` for these operands, of any words."""
+    """Return a `run` for these operands, of any words.
+
+    Parameters
+    ----------
+    inputs : list of Operand; x [...]; shapes are those of one sample
+    outputs : list of one Operand; y of the shape of x, with its proved range
+    attributes : mapping; not used: the op has none
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs); it returns None.
+    """
     return run_neg
 
 
 def run_neg(inputs, attributes, outputs):
-    """Fill the output."""
+    """Fill the output of op `neg`: negated codes.
+
+    Parameters
+    ----------
+    inputs : list of arrays of any integer types; C-contiguous codes: x [batch, ...]
+    attributes : mapping; not used: the op has none
+    outputs : list of one array of any integer type; preallocated and filled completely: y of the shape of x
+    """
     _negated(inputs[0].reshape(-1), outputs[0].reshape(-1))
 
 
@@ -116,12 +154,32 @@ SIGN_ISAS = ("portable",)
 
 
 def prepare_sign(inputs, outputs, attributes):
-    """Return a `run` for these operands, of any words."""
+    """Return a `run` for these operands, of any words.
+
+    Parameters
+    ----------
+    inputs : list of Operand; x [...]; shapes are those of one sample
+    outputs : list of one Operand; y of the shape of x, -1, 0 or +1, with its proved range
+    attributes : mapping; complete attributes: `sign_zero`
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs); it returns None.
+    """
     return run_sign
 
 
 def run_sign(inputs, attributes, outputs):
-    """Fill the output."""
+    """Fill the output of op `sign`: signs.
+
+    Parameters
+    ----------
+    inputs : list of arrays of any integer types; C-contiguous codes: x [batch, ...]
+    attributes : mapping; complete attributes: `sign_zero`
+    outputs : list of one array of any integer type
+        Preallocated and filled completely: y of the shape of x, -1, 0 or +1.
+    """
     transform_operand(inputs[0].reshape(-1), outputs[0].reshape(-1), SIGN, attributes["sign_zero"], 0, 0)
 
 
@@ -131,7 +189,20 @@ RELU_ISAS = ("portable",)
 
 
 def prepare_relu(inputs, outputs, attributes, after=None):
-    """Return a `run` for these operands; with `after`, the `Fit` of its result, None if no word or rule will do."""
+    """Return a `run` for these operands; with `after`, the `Fit` of its result, None if no word or rule will do.
+
+    Parameters
+    ----------
+    inputs : list of Operand; x [...]; shapes are those of one sample
+    outputs : list of one Operand; y of the shape of x, with its proved range
+    attributes : mapping; not used: the op has none
+    after : Epilogue, optional; what is done to the results before they are written; by default nothing
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns the overflows where `after` counts them, else None.
+    """
     x = inputs[0]
     if after is None:
         return fitting(fitted(x.low, x.high, [NOTHING], (0, max(x.high, 0))), 1)
@@ -150,7 +221,19 @@ CLIP_ISAS = ("portable",)
 
 
 def prepare_clip(inputs, outputs, attributes):
-    """Return a `run` for these operands."""
+    """Return a `run` for these operands.
+
+    Parameters
+    ----------
+    inputs : list of Operand; x [...]; shapes are those of one sample
+    outputs : list of one Operand; y of the shape of x, with its proved range
+    attributes : mapping; complete attributes: `lo`, `hi`, `clamp`
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs); it returns None.
+    """
     x = inputs[0]
     return fitting(fitted(x.low, x.high, [NOTHING], (attributes["lo"], attributes["hi"])), 1)
 
@@ -161,7 +244,22 @@ ADD_ISAS = ("portable",)
 
 
 def prepare_add(inputs, outputs, attributes, after=None):
-    """Return a `run` for these operands, or None if no word holds an aligned one; `after` is the `Fit` of the sums."""
+    """Return a `run` for these operands, or None if no word holds an aligned one; `after` is the `Fit` of the sums.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        a [...]; b of the shape of a, or a constant that broadcasts to a sample of a; shapes are those of one
+        sample.
+    outputs : list of one Operand; y of the shape of a, with its proved range
+    attributes : mapping; complete attributes: `shift_a`, `shift_b`
+    after : Epilogue, optional; what is done to the results before they are written; by default nothing
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns the overflows where `after` counts them, else None.
+    """
     return _prepared_sum(inputs, outputs, attributes, 1, after)
 
 
@@ -171,7 +269,22 @@ SUB_ISAS = ("portable",)
 
 
 def prepare_sub(inputs, outputs, attributes, after=None):
-    """Return a `run` for these operands, or None if no word holds an aligned one; `after` is the `Fit` of the sums."""
+    """Return a `run` for these operands, or None if no word holds an aligned one; `after` is the `Fit` of the sums.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        a [...]; b of the shape of a, or a constant that broadcasts to a sample of a; shapes are those of one
+        sample.
+    outputs : list of one Operand; y of the shape of a, with its proved range
+    attributes : mapping; complete attributes: `shift_a`, `shift_b`
+    after : Epilogue, optional; what is done to the results before they are written; by default nothing
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns the overflows where `after` counts them, else None.
+    """
     return _prepared_sum(inputs, outputs, attributes, -1, after)
 
 
@@ -181,7 +294,21 @@ MUL_ISAS = ("portable",)
 
 
 def prepare_mul(inputs, outputs, attributes):
-    """Return a `run` for these operands, of any words."""
+    """Return a `run` for these operands, of any words.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [...]; w of the shape of x, or a constant that broadcasts to a sample of x; shapes are those of one
+        sample.
+    outputs : list of one Operand; y of the shape of x, with its proved range
+    attributes : mapping; complete attributes: `constant`
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs); it returns None.
+    """
     shape, constant = inputs[0].shape, inputs[1].codes
     size = math.prod(shape)
     spread = None if constant is None else np.array(np.broadcast_to(constant, shape)).reshape(1, size)
@@ -227,7 +354,21 @@ def _shrinking(word, across, how):
 
 
 def prepare_soft_threshold(inputs, outputs, attributes, after=None):
-    """Return a `run` for these operands, fitted as `after` says if it is a `Fit`, or None if no word or rule will do."""
+    """Return a `run` for these operands, fitted as `after` says if it is a `Fit`, or None if no word or rule will do.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [...]; constant thresholds, one, or one for each channel, at least 0; shapes are those of one sample.
+    outputs : list of one Operand; y of the shape of x, with its proved range
+    attributes : mapping; complete attributes: `axis`
+    after : Epilogue, optional; what is done to the results before they are written; by default nothing
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns the overflows where `after` counts them, else None.
+    """
     x, thresholds = inputs
     axis, channels = attributes["axis"], thresholds.codes.size
     inner = 1 if axis < 0 else math.prod(x.shape[axis:])

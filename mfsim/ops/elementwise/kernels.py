@@ -46,6 +46,17 @@ def _plain_abs(x, y):
 
 
 def run_abs(inputs, attributes, outputs):
+    """Fill the output of op `abs`: magnitudes.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Not used: the op has none.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     _plain_abs(inputs[0].reshape(-1), outputs[0].reshape(-1))
 
 
@@ -59,6 +70,17 @@ def _plain_neg(x, y):
 
 
 def run_neg(inputs, attributes, outputs):
+    """Fill the output of op `neg`: negated codes.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Not used: the op has none.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     _plain_neg(inputs[0].reshape(-1), outputs[0].reshape(-1))
 
 
@@ -72,6 +94,17 @@ def _plain_sign(x, zero, y):
 
 
 def run_sign(inputs, attributes, outputs):
+    """Fill the output of op `sign`: signs.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Complete attributes: `sign_zero`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x, -1, 0 or +1.
+    """
     _plain_sign(inputs[0].reshape(-1), attributes["sign_zero"], outputs[0].reshape(-1))
 
 
@@ -85,6 +118,17 @@ def _plain_relu(x, y):
 
 
 def run_relu(inputs, attributes, outputs):
+    """Fill the output of op `relu`: max(x, 0).
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Not used: the op has none.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     _plain_relu(inputs[0].reshape(-1), outputs[0].reshape(-1))
 
 
@@ -98,6 +142,17 @@ def _plain_clip(x, lo, hi, low, high, y):
 
 
 def run_clip(inputs, attributes, outputs):
+    """Fill the output of op `clip`: clipped codes.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Complete attributes: `lo`, `hi`, `clamp`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     clamp = attributes["clamp"]
     _plain_clip(
         inputs[0].reshape(-1),
@@ -113,6 +168,17 @@ def run_clip(inputs, attributes, outputs):
 
 
 def run_add(inputs, attributes, outputs):
+    """Fill the output of op `add`: aligned sums.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: a [batch, ...]; b of the shape of a, or a constant that broadcasts to a sample of a.
+    attributes : mapping
+        Complete attributes: `shift_a`, `shift_b`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of a.
+    """
     _combine(inputs, attributes, 1, outputs)
 
 
@@ -120,6 +186,17 @@ def run_add(inputs, attributes, outputs):
 
 
 def run_sub(inputs, attributes, outputs):
+    """Fill the output of op `sub`: aligned differences.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: a [batch, ...]; b of the shape of a, or a constant that broadcasts to a sample of a.
+    attributes : mapping
+        Complete attributes: `shift_a`, `shift_b`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of a.
+    """
     _combine(inputs, attributes, -1, outputs)
 
 
@@ -136,6 +213,17 @@ def _plain_mul(x, w, y):
 
 
 def run_mul(inputs, attributes, outputs):
+    """Fill the output of op `mul`: element-wise products.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...]; w of the shape of x, or a constant that broadcasts to a sample of x.
+    attributes : mapping
+        Complete attributes: `constant`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     (x, w), y = inputs, outputs[0]
     flat = (y.shape[0], int(np.prod(y.shape[1:], dtype=np.int64)))
     if w.ndim == x.ndim:
@@ -160,6 +248,17 @@ def _plain_soft_threshold(x, thresholds, inner, y):
 
 
 def run_soft_threshold(inputs, attributes, outputs):
+    """Fill the output of op `soft_threshold`: soft-thresholded codes.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...]; constant thresholds, one, or one for each channel, at least 0.
+    attributes : mapping
+        Complete attributes: `axis`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     x, thresholds = inputs
     axis = attributes["axis"]
     inner = 1 if axis < 0 else int(np.prod(x.shape[axis + 1 :], dtype=np.int64))

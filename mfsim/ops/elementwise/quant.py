@@ -28,7 +28,18 @@ class QuantHardtanh(nn.Hardtanh):
         return max(abs(self.min_val), abs(self.max_val))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the clipped x."""
+        """Return the clipped x.
+
+        Parameters
+        ----------
+        x : float tensor
+            Of any shape.
+
+        Returns
+        -------
+        float tensor, same shape
+            Values between the bounds, on the quantizer's grid.
+        """
         return super().forward(self.input_quant(x))
 
 
@@ -52,7 +63,18 @@ class QuantSoftThreshold(nn.Module):
         self.threshold_quant = ActivationQuant(threshold_bits, signed=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the thresholded x."""
+        """Return the thresholded x.
+
+        Parameters
+        ----------
+        x : float tensor
+            With `size` entries along `axis`.
+
+        Returns
+        -------
+        float tensor, same shape
+            On the grid of x.
+        """
         if self.input_quant is not None:
             x = self.input_quant(x)
         thresholds = self.weight.abs().reshape(-1, *[1] * (-1 - self.axis))

@@ -41,7 +41,21 @@ Rows = tuple[tuple[int, ...], ...]
 
 
 def check_length(n: int) -> int:
-    """Return log2 n of a transform of n codes; a `ShapeError` unless n is a power of two of at least 2."""
+    """Return log2 n of a transform of n codes; a `ShapeError` unless n is a power of two of at least 2.
+
+    Parameters
+    ----------
+    n : int; codes of a transform.
+
+    Returns
+    -------
+    int; at least 1.
+
+    Raises
+    ------
+    ShapeError
+        If n is no power of two of at least 2.
+    """
     if n < 2 or n & (n - 1):
         raise ShapeError(f"the length of a fast cosine transform must be a power of two of at least 2, not {n}")
     return n.bit_length() - 1
@@ -56,6 +70,22 @@ def multipliers(n: int, multiplier_bits: int) -> tuple[int, ...]:
 
     >>> multipliers(4, 4)
     (16, 12, 30, 9, 21, 16, 11, 11)
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 2.
+    multiplier_bits : int; T, 1..30.
+
+    Returns
+    -------
+    tuple of 2 n ints; codes on 2**-T, rounded to nearest.
+
+    Raises
+    ------
+    ShapeError
+        If n is no such power.
+    FormatError
+        If T is out of range.
     """
     _check_bits(multiplier_bits)
     with mpmath.workdps(DIGITS):
@@ -104,7 +134,18 @@ def _entries(n: int, table: Sequence[float]) -> list[list[Entry]]:
 
 @functools.lru_cache(maxsize=64)
 def stages(n: int, multiplier_bits: int) -> tuple[tuple[Rows, ...], tuple[Rows, ...]]:
-    """Return the stages as places (a, b, c) and weights (keep, turn, u, w), each a row of n for all new codes."""
+    """Return the stages as places (a, b, c) and weights (keep, turn, u, w), each a row of n for all new codes.
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 2.
+    multiplier_bits : int; T, 1..30.
+
+    Returns
+    -------
+    places : tuple of stages of 3 rows; places of old codes, 0..n - 1.
+    weights : tuple of stages of 4 rows; keep and turn 0 or 1; u and w on 2**-T.
+    """
     made = _entries(n, multipliers(n, multiplier_bits))
     places = tuple(tuple(zip(*(from_ for from_, _ in stage), strict=True)) for stage in made)
     weights = tuple(tuple(tuple(map(int, row)) for row in zip(*(by for _, by in stage), strict=True)) for stage in made)
@@ -112,12 +153,35 @@ def stages(n: int, multiplier_bits: int) -> tuple[tuple[Rows, ...], tuple[Rows, 
 
 
 def result_places(n: int, guard: int, fraction: int, x_exponent: int) -> int:
-    """Return h: a result on the grid 2**-F is 2**h times a code behind the stages."""
+    """Return h: a result on the grid 2**-F is 2**h times a code behind the stages.
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 2.
+    guard, fraction : int; guard bits G, and F.
+    x_exponent : int; x lies on 2**x_exponent.
+
+    Returns
+    -------
+    int; in bits, of either sign.
+    """
     return x_exponent - guard + fraction - check_length(n) // 2
 
 
 def factors(n: int, guard: int, fraction: int, x_exponent: int, multiplier_bits: int) -> tuple[int, int, int, int]:
-    """Return 2**T, 2**G, and the two factors 2**h (up, down) of a result."""
+    """Return 2**T, 2**G, and the two factors 2**h (up, down) of a result.
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 2.
+    guard, fraction : int; guard bits G, at least 0, and F.
+    x_exponent : int; x lies on 2**x_exponent.
+    multiplier_bits : int; T, 1..30.
+
+    Returns
+    -------
+    tuple of 4 ints; powers of two; one of the last two is 1.
+    """
     h = result_places(n, guard, fraction, x_exponent)
     return 1 << multiplier_bits, 1 << guard, 1 << max(h, 0), 1 << max(-h, 0)
 
@@ -132,6 +196,12 @@ def _arrays(made: list[list[Entry]]) -> list[tuple[np.ndarray, np.ndarray]]:
 @functools.lru_cache(maxsize=512)
 def bounds(n: int, multiplier_bits: int, largest: int) -> tuple[int, int, int, int, float]:
     """Return what holds for codes of at most `largest` in magnitude, G bits included.
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 2.
+    multiplier_bits : int; T, 1..30.
+    largest : int; greatest magnitude of a code, after the shift by G.
 
     Returns
     -------
@@ -177,14 +247,40 @@ def bounds(n: int, multiplier_bits: int, largest: int) -> tuple[int, int, int, i
 
 
 def result_error(n: int, largest: int, guard: int, fraction: int, x_exponent: int, multiplier_bits: int) -> float:
-    """Return the proved bound of a result's error in LSB, before it is rounded (which adds 1/2)."""
+    """Return the proved bound of a result's error in LSB, before it is rounded (which adds 1/2).
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 2.
+    largest : int; greatest magnitude of a code of x.
+    guard, fraction : int; guard bits G, at least 0, and F.
+    x_exponent : int; x lies on 2**x_exponent.
+    multiplier_bits : int; T, 1..30.
+
+    Returns
+    -------
+    float; LSB of the grid 2**-F.
+    """
     error = bounds(n, multiplier_bits, largest << guard)[-1]
     return float(error * 2.0 ** result_places(n, guard, fraction, x_exponent))
 
 
 @functools.lru_cache(maxsize=256)
 def defaults(n: int, largest: int, fraction: int, x_exponent: int) -> tuple[int, int]:
-    """Return (G, T): the fewest guard and multiplier bits that keep `result_error` at 1/4 LSB, as far as words allow."""
+    """Return (G, T): the fewest guard and multiplier bits that keep `result_error` at 1/4 LSB, as far as words allow.
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 2.
+    largest : int; greatest magnitude of a code of x.
+    fraction : int; F: the result lies on 2**-F.
+    x_exponent : int; x lies on 2**x_exponent.
+
+    Returns
+    -------
+    guard : int; G, 0..23.
+    multiplier_bits : int; T, 1..30.
+    """
 
     def fits(guard: int, bits: int) -> bool:
         return bounds(n, bits, largest << guard)[2].bit_length() < PRODUCT_BITS

@@ -21,6 +21,26 @@ def length_and_bits(
     `what` names the constants, and `expected(n, T)` are their codes; it raises `ShapeError` for lengths that
     the transform does not have.
 
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+    x : Tensor, shape (batch, ..., n)
+        An activation.
+    what : str
+        What the constants are, for errors.
+    table : Tensor
+        The constants, with one scale 2**-T.
+    expected : callable
+        `expected(n, T)` returns a tuple of ints.
+
+    Returns
+    -------
+    n : int
+        Codes of a transform.
+    T : int
+        Bits behind the point of the constants.
+
     Raises
     ------
     ShapeError, FormatError
@@ -41,7 +61,18 @@ def length_and_bits(
 
 
 def cosines_met(n: int) -> dict[int, int]:
-    """Return by its place in the table how often one transform of n real codes multiplies by a cosine."""
+    """Return by its place in the table how often one transform of n real codes multiplies by a cosine.
+
+    Parameters
+    ----------
+    n : int
+        Length, a power of two of at least 4.
+
+    Returns
+    -------
+    dict of int
+        By k in 1..n/4 - 1 for cos(2 pi k / n), multiplications of one transform, each at least 2.
+    """
     met: dict[int, int] = {}
     for m in (1 << s for s in range(3, n.bit_length())):
         for k in (place * n // m for place in range(1, m // 4)):
@@ -53,7 +84,26 @@ def cosines_met(n: int) -> dict[int, int]:
 def multiplied(
     codes: Mapping[int, int], bits: tuple[int, int], word: int, products: str, by: str
 ) -> list[tuple[Any, ...]]:
-    """Return the operations of products of words of `bits`, {constant: how often}, whose digits lie in `word` bits."""
+    """Return the operations of products of words of `bits`, {constant: how often}, whose digits lie in `word` bits.
+
+    Parameters
+    ----------
+    codes : mapping of int to int
+        By constant, products with it.
+    bits : (int, int)
+        Widths of the operand and of the constants.
+    word : int
+        Bits of the sums of shifted operands.
+    products : {"mul", "shift"}
+        One of `PRODUCTS`.
+    by : str
+        Class of the factor, one of `MULTIPLIED_BY` of `mfsim.ops.op`.
+
+    Returns
+    -------
+    list of tuples
+        As `mfsim.ops.op.rows` takes them.
+    """
     if products == "mul":
         return [("mul", bits, sum(codes.values()), by)]
     digits = [(signed_digits(code), times) for code, times in codes.items()]

@@ -97,7 +97,22 @@ def _infer(tensors, attributes):
 
 
 def spectrum(codes: list[int], table: list[int], n: int) -> list[tuple[int, int]]:
-    """Return bins 0 .. m/2 of m codes as (re, im), `table` being the cosines of n codes."""
+    """Return bins 0 .. m/2 of m codes as (re, im), `table` being the cosines of n codes.
+
+    Parameters
+    ----------
+    codes : list of int
+        m codes, m a power of two of at most n.
+    table : list of int, n/4 + 1 entries
+        Cosines of n codes on 2**-T, from 2**T.
+    n : int
+        Length of the whole transform.
+
+    Returns
+    -------
+    list of (int, int)
+        m/2 + 1 bins, or 1 for m = 1; each turned part rounded, halves up.
+    """
     m = len(codes)
     if m == 1:
         return [(codes[0], 0)]
@@ -168,7 +183,20 @@ def count(node, inputs, outputs):
 
 
 def telling(n: int, word: Format) -> tuple[tuple[np.ndarray], ...]:
-    """Return rows whose energy lies in one bin, one code, or at both ends of the word."""
+    """Return rows whose energy lies in one bin, one code, or at both ends of the word.
+
+    Parameters
+    ----------
+    n : int
+        Length, a power of two of at least 4.
+    word : Format
+        Word of the codes.
+
+    Returns
+    -------
+    tuple of samples
+        Each a tuple of one int64 array of shape (n,).
+    """
     at, size = np.arange(n), min(-word.lo or word.hi, word.hi)
     waves = [np.rint(size * np.cos(2 * np.pi * k * at / n + phase)) for k in range(n // 2 + 1) for phase in (0, 1)]
     spikes = [np.where(at == k, word.hi, 0) for k in (0, 1, n - 1)]

@@ -36,7 +36,21 @@ Rows = tuple[tuple[int, ...], ...]
 
 
 def check_length(n: int) -> int:
-    """Return log2 n of a transform of n codes; a `ShapeError` unless n is a power of two of at least 4."""
+    """Return log2 n of a transform of n codes; a `ShapeError` unless n is a power of two of at least 4.
+
+    Parameters
+    ----------
+    n : int; codes of a transform.
+
+    Returns
+    -------
+    int; at least 2.
+
+    Raises
+    ------
+    ShapeError
+        If n is no power of two of at least 4.
+    """
     if n < 4 or n & (n - 1):
         raise ShapeError(f"the length of a fixed-point Fourier transform must be a power of two of at least 4, not {n}")
     return n.bit_length() - 1
@@ -48,6 +62,22 @@ def cosines(n: int, twiddle_bits: int) -> tuple[int, ...]:
 
     >>> cosines(8, 8)
     (256, 181, 0)
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 4.
+    twiddle_bits : int; T, 1..30.
+
+    Returns
+    -------
+    tuple of n/4 + 1 ints; from 2**T down to 0.
+
+    Raises
+    ------
+    ShapeError
+        If n is no such power.
+    FormatError
+        If T is out of range.
     """
     check_length(n)
     if not 1 <= twiddle_bits <= MOST_TWIDDLE_BITS:
@@ -57,7 +87,17 @@ def cosines(n: int, twiddle_bits: int) -> tuple[int, ...]:
 
 
 def reversed_bits(place: int, count: int) -> int:
-    """Return the number whose `count` bits are those of `place` in reverse."""
+    """Return the number whose `count` bits are those of `place` in reverse.
+
+    Parameters
+    ----------
+    place : int; in 0..2**count - 1.
+    count : int; at least 1.
+
+    Returns
+    -------
+    int; in 0..2**count - 1.
+    """
     return int(f"{place:0{count}b}"[::-1], 2)
 
 
@@ -66,6 +106,16 @@ def stages(n: int, twiddle_bits: int) -> tuple[tuple[Rows, ...], tuple[Rows, ...
     """Return the log2 n stages as places (a, b, c) and weights (keep, turn, u, w), each a row of n for all places.
 
     The first stage reads the codes in their own order, the others what the stage before has left.
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 4.
+    twiddle_bits : int; T, 1..30.
+
+    Returns
+    -------
+    places : tuple of stages of 3 rows; places of old codes, 0..n - 1.
+    weights : tuple of stages of 4 rows; keep and turn in -1..1; u and w on 2**-T.
     """
     q, table, one = check_length(n), cosines(n, twiddle_bits), 1 << twiddle_bits
     places, weights, turned = [], [], [reversed_bits(p, q) for p in range(n)]
@@ -93,6 +143,14 @@ def bins(n: int) -> Rows:
     """Return for each of n bins the place of its real part, that of its imaginary part, and 1 where it is real.
 
     Bins above n/2 mirror those below. The imaginary place of a real bin is its real one.
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 4.
+
+    Returns
+    -------
+    tuple of 3 rows of n ints; places in 0..n - 1, and flags 0 or 1.
     """
     check_length(n)
     real = [min(k, n - k) for k in range(n)]
@@ -104,6 +162,16 @@ def power_places(n: int, guard: int, fraction: int, x_exponent: int) -> int:
     """Return p: twice a magnitude on the grid 2**-F is the root of 2**p (re**2 + im**2).
 
     Bins are G bits finer than x on 2**x_exponent, and 1 / sqrt(n) is n under the root, so no factor is left.
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 4.
+    guard, fraction : int; guard bits G, and F.
+    x_exponent : int; x lies on 2**x_exponent.
+
+    Returns
+    -------
+    int; in bits, of either sign.
     """
     return 2 * (x_exponent - guard + fraction + 1) - check_length(n)
 
@@ -112,6 +180,18 @@ def end_factor(n: int, guard: int, fraction: int, x_exponent: int, twiddle_bits:
     """Return (factor, places) of a real bin: its magnitude on the grid 2**-F is factor 2**places times |code|.
 
     The factor is 1 for even log2 n; else sqrt(1/2) on 2**-T, one of the cosines.
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 4.
+    guard, fraction : int; guard bits G, and F.
+    x_exponent : int; x lies on 2**x_exponent.
+    twiddle_bits : int; T, 1..30.
+
+    Returns
+    -------
+    factor : int; at least 1.
+    places : int; in bits, of either sign.
     """
     q = check_length(n)
     places = x_exponent - guard + fraction - q // 2
@@ -119,19 +199,55 @@ def end_factor(n: int, guard: int, fraction: int, x_exponent: int, twiddle_bits:
 
 
 def factors(n: int, guard: int, fraction: int, x_exponent: int, twiddle_bits: int) -> tuple[int, ...]:
-    """Return 2**T, 2**G, the two factors 2**p (up, down) of a radicand, and factor, up and down of a real bin."""
+    """Return 2**T, 2**G, the two factors 2**p (up, down) of a radicand, and factor, up and down of a real bin.
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 4.
+    guard, fraction : int; guard bits G, at least 0, and F.
+    x_exponent : int; x lies on 2**x_exponent.
+    twiddle_bits : int; T, 1..30.
+
+    Returns
+    -------
+    tuple of 7 ints; positive; of each up and down one is 1.
+    """
     p = power_places(n, guard, fraction, x_exponent)
     factor, h = end_factor(n, guard, fraction, x_exponent, twiddle_bits)
     return 1 << twiddle_bits, 1 << guard, 1 << max(p, 0), 1 << max(-p, 0), factor, 1 << max(h, 0), 1 << max(-h, 0)
 
 
 def estimate_places(n: int, guard: int, fraction: int, x_exponent: int, twiddle_bits: int) -> int:
-    """Return h: an estimate of a magnitude, 8 times as fine as the bins, is factor 2**h codes on the grid 2**-F."""
+    """Return h: an estimate of a magnitude, 8 times as fine as the bins, is factor 2**h codes on the grid 2**-F.
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 4.
+    guard, fraction : int; guard bits G, and F.
+    x_exponent : int; x lies on 2**x_exponent.
+    twiddle_bits : int; T, 1..30.
+
+    Returns
+    -------
+    int; in bits, of either sign.
+    """
     return end_factor(n, guard, fraction, x_exponent, twiddle_bits)[1] - 3
 
 
 def estimate_factors(n: int, guard: int, fraction: int, x_exponent: int, twiddle_bits: int) -> tuple[int, ...]:
-    """Return 2**T, 2**G, and factor, up and down of an estimate."""
+    """Return 2**T, 2**G, and factor, up and down of an estimate.
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 4.
+    guard, fraction : int; guard bits G, at least 0, and F.
+    x_exponent : int; x lies on 2**x_exponent.
+    twiddle_bits : int; T, 1..30.
+
+    Returns
+    -------
+    tuple of 5 ints; positive; one of up and down is 1.
+    """
     factor, _ = end_factor(n, guard, fraction, x_exponent, twiddle_bits)
     h = estimate_places(n, guard, fraction, x_exponent, twiddle_bits)
     return 1 << twiddle_bits, 1 << guard, factor, 1 << max(h, 0), 1 << max(-h, 0)
@@ -145,6 +261,16 @@ def bin_error(n: int, largest: int, twiddle_bits: int) -> Fraction:
     multiplied by cosines that are off by 2**-(T+1) each:
 
         E(m) = E(m/2) (2 + d) + (m/2) largest d + sqrt(1/2),   d = sqrt(2) 2**-(T+1),   E(4) = 0
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 4.
+    largest : int; greatest magnitude of a code, after the shift by G.
+    twiddle_bits : int; T, 1..30.
+
+    Returns
+    -------
+    Fraction; in codes of a bin; 0 for n = 4.
     """
     root = Fraction(70711, 100000)  # above sqrt(1/2)
     off, error, m = root / (1 << twiddle_bits), Fraction(0), 8
@@ -172,6 +298,18 @@ def estimate_error(n: int, largest: int, guard: int, fraction: int, x_exponent: 
     """Return the proved bound in LSB of an estimate's error against that of exact bins, before it is rounded.
 
     Estimates of two bins differ by at most `STRETCH` times their distance; for odd log2 n each takes sqrt(1/2).
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 4.
+    largest : int; greatest magnitude of a code of x.
+    guard, fraction : int; guard bits G, at least 0, and F.
+    x_exponent : int; x lies on 2**x_exponent.
+    twiddle_bits : int; T, 1..30.
+
+    Returns
+    -------
+    float; LSB of the grid 2**-F.
     """
     lsb: float = 2.0 ** (x_exponent - guard + fraction) * n**-0.5
     inner = float(bin_error(n, largest << guard, twiddle_bits))
@@ -187,6 +325,19 @@ def defaults(
 
     >>> defaults(64, 128, 4, -4), defaults(8, 128, 4, -4)
     ((4, 14), (2, 11))
+
+    Parameters
+    ----------
+    n : int; length, a power of two of at least 4.
+    largest : int; greatest magnitude of a code of x.
+    fraction : int; F: the result lies on 2**-F.
+    x_exponent : int; x lies on 2**x_exponent.
+    error : callable; `result_error` or `estimate_error`.
+
+    Returns
+    -------
+    guard : int; G, at least 0.
+    twiddle_bits : int; T, 1..30.
     """
     q = check_length(n)
     most = (RADICAND_BITS - 2 - 2 * (q + largest.bit_length())) // 2

@@ -239,7 +239,22 @@ def _count(node, inputs, outputs):
 
 
 def even(rng: np.random.Generator, shape: tuple[int, ...], lo: int, hi: int) -> np.ndarray:
-    """Return random gains [heads, g, g] in lo..hi, the same at a frequency and its negative."""
+    """Return random gains [heads, g, g] in lo..hi, the same at a frequency and its negative.
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of the codes.
+    shape : (int, int, int)
+        Heads, g and g.
+    lo, hi : int
+        Least and greatest code that may be drawn.
+
+    Returns
+    -------
+    int64 array, shape (heads, g, g)
+        Codes.
+    """
     made = rng.integers(lo, hi + 1, shape)
     heads, grid, _ = shape
     for _, k, i in np.ndindex(heads, grid, grid):

@@ -33,7 +33,23 @@ Entry = tuple[tuple[int, int, int], tuple[int, int, int, int]]
 
 
 def check_grid(grid: int) -> int:
-    """Return log2 of the side of a grid; a `ShapeError` unless the side is a power of two of at least 4."""
+    """Return log2 of the side of a grid; a `ShapeError` unless the side is a power of two of at least 4.
+
+    Parameters
+    ----------
+    grid : int
+        g, patches along a side of an image.
+
+    Returns
+    -------
+    int
+        At least 2.
+
+    Raises
+    ------
+    ShapeError
+        If g is no power of two of at least 4.
+    """
     if grid < 4 or grid & (grid - 1):
         raise ShapeError(
             f"the grid of a filterbank by Fourier transforms must have a side that is a power of two of at least 4, "
@@ -64,6 +80,20 @@ def stages(grid: int, twiddle_bits: int) -> tuple[tuple[Rows, ...], tuple[Rows, 
 
     A new code is keep v[a] + turn ((v[b] u + v[c] w + half) >> T). The first stage of an axis reads it in the order of
     reversed bits.
+
+    Parameters
+    ----------
+    grid : int
+        g, a power of two of at least 4.
+    twiddle_bits : int
+        T, 1..30.
+
+    Returns
+    -------
+    places : tuple of stages of 3 rows
+        Places of old codes, 0..2 g**2 - 1.
+    weights : tuple of stages of 4 rows
+        keep and turn in -1..1; u and w on 2**-T.
     """
     q, table, size = check_grid(grid), cosines(grid, twiddle_bits), grid * grid
     places, weights = [], []
@@ -85,12 +115,44 @@ def stages(grid: int, twiddle_bits: int) -> tuple[tuple[Rows, ...], tuple[Rows, 
 
 
 def result_places(grid: int, guard: int, fraction: int, x_exponent: int) -> int:
-    """Return h: a result on the grid 2**-F is 2**h times a code behind both transforms, which hold g**2."""
+    """Return h: a result on the grid 2**-F is 2**h times a code behind both transforms, which hold g**2.
+
+    Parameters
+    ----------
+    grid : int
+        g, a power of two of at least 4.
+    guard, fraction : int
+        Guard bits G, and F.
+    x_exponent : int
+        x lies on 2**x_exponent.
+
+    Returns
+    -------
+    int
+        In bits, of either sign.
+    """
     return x_exponent - guard + fraction - 2 * check_grid(grid)
 
 
 def factors(grid: int, guard: int, fraction: int, x_exponent: int, twiddle_bits: int) -> tuple[int, ...]:
-    """Return 2**T, 2**G, and as (up, down) the factors 2**h of a result and 2**(e+F) of a code that passes through."""
+    """Return 2**T, 2**G, and as (up, down) the factors 2**h of a result and 2**(e+F) of a code that passes through.
+
+    Parameters
+    ----------
+    grid : int
+        g, a power of two of at least 4.
+    guard, fraction : int
+        Guard bits G, at least 0, and F.
+    x_exponent : int
+        x lies on 2**x_exponent.
+    twiddle_bits : int
+        T, 1..30.
+
+    Returns
+    -------
+    tuple of 6 ints
+        Powers of two; of each up and down one is 1.
+    """
     h, passed = result_places(grid, guard, fraction, x_exponent), x_exponent + fraction
     return (1 << twiddle_bits, 1 << guard, *(1 << max(places, 0) for places in (h, -h, passed, -passed)))
 
@@ -119,7 +181,25 @@ class Bounds:
 def bounds(grid: int, largest: int, twiddle_bits: int, most: float, norm: float, reach: float) -> Bounds:
     """Return what holds for gains of at most `most` in magnitude.
 
-    `norm` is the root of the sum of their squares, `reach` the sum of magnitudes of the filter's impulse response.
+    Parameters
+    ----------
+    grid : int
+        g, a power of two of at least 4.
+    largest : int
+        Greatest magnitude of a code of x, after the shift by G.
+    twiddle_bits : int
+        T, 1..30.
+    most : float
+        Greatest magnitude of a gain.
+    norm : float
+        Root of the sum of the gains' squares.
+    reach : float
+        Sum of magnitudes of the filter's impulse response.
+
+    Returns
+    -------
+    Bounds
+        In codes.
     """
     q, size, half = check_grid(grid), grid * grid, 0.5**0.5
     stretch = (1 + half * 2.0**-twiddle_bits) ** (2 * max(q - 2, 0))
@@ -145,14 +225,51 @@ def result_error(
 ) -> float:
     """Return the proved bound of a result's error in LSB against the filter with the same gains, before it is rounded.
 
-    Rounding adds 1/2. `largest` is the greatest magnitude of a code of x, `most` that of a gain.
+    Parameters
+    ----------
+    grid : int
+        g, a power of two of at least 4.
+    largest : int
+        Greatest magnitude of a code of x.
+    most : float
+        Greatest magnitude of a gain.
+    guard, fraction : int
+        Guard bits G, at least 0, and F.
+    x_exponent : int
+        x lies on 2**x_exponent.
+    twiddle_bits : int
+        T, 1..30.
+
+    Returns
+    -------
+    float
+        LSB of the grid 2**-F; rounding adds 1/2.
     """
     error = bounds(grid, largest << guard, twiddle_bits, most, grid * most, grid * most).error
     return error * 2.0 ** (x_exponent - guard + fraction)
 
 
 def gain_error(grid: int, largest: int, gain_places: int, fraction: int, x_exponent: int) -> float:
-    """Return the proved bound in LSB of what gains rounded to 2**-B do to a result: g M 2**-(B+1) on the grid of x."""
+    """Return the proved bound in LSB of what gains rounded to 2**-B do to a result: g M 2**-(B+1) on the grid of x.
+
+    Parameters
+    ----------
+    grid : int
+        g, patches along a side.
+    largest : int
+        Greatest magnitude M of a code of x.
+    gain_places : int
+        B, bits behind the point of the gains.
+    fraction : int
+        F: the result lies on 2**-F.
+    x_exponent : int
+        x lies on 2**x_exponent.
+
+    Returns
+    -------
+    float
+        LSB of the grid 2**-F.
+    """
     return grid * largest * 2.0 ** (x_exponent + fraction - gain_places - 1)
 
 
@@ -162,6 +279,28 @@ def defaults(grid: int, largest: int, most: float, gain_bits: int, fraction: int
 
     >>> defaults(8, 128, 0.125, 8, 4, -4), defaults(16, 128, 1.0, 8, 4, -4)
     ((4, 12), (6, 17))
+
+    Parameters
+    ----------
+    grid : int
+        g, a power of two of at least 4.
+    largest : int
+        Greatest magnitude of a code of x.
+    most : float
+        Greatest magnitude of a gain.
+    gain_bits : int
+        Bits of the word of the gains.
+    fraction : int
+        F: the result lies on 2**-F.
+    x_exponent : int
+        x lies on 2**x_exponent.
+
+    Returns
+    -------
+    guard : int
+        G, 0..29.
+    twiddle_bits : int
+        T, 1..30.
     """
 
     def fits(guard: int, bits: int) -> bool:

@@ -114,6 +114,13 @@ def _plain_dct(x, table, digits, bits, guard, shift, odd, v, w, y):
 
 
 def run_dct(inputs, attributes, outputs):
+    """Fill the output of op `dct`: fixed-point discrete cosine transforms of rows.
+
+    Parameters
+    ----------
+    inputs, outputs : int64 arrays; x [batch, ..., n], constant multipliers; y, filled, is like x
+    attributes : mapping; complete attributes: `fraction`, `guard`, `products`, `shift`
+    """
     x, table = inputs[0], np.array(inputs[1])
     digits = digits_of(table if attributes["products"] == "shift" else table[:0])
     _plain_dct(
@@ -135,7 +142,12 @@ def run_dct(inputs, attributes, outputs):
 
 @kernel
 def load(row, guard, v):
-    """Fill v with the codes of a row in the order of reversed bits, G bits finer."""
+    """Fill v with the codes of a row in the order of reversed bits, G bits finer.
+
+    Parameters
+    ----------
+    row, guard, v : codes [n], G in bits, at least 0, and the int64 array [n] that is filled; n is a power of two
+    """
     j = 0
     for i in range(v.size):
         v[j] = shift_left(row[i], guard) if guard > 0 else row[i]
@@ -148,7 +160,14 @@ def load(row, guard, v):
 
 @kernel
 def transform(cosines, digits, twiddle_bits, v):
-    """Transform v, in the order of reversed bits: bin k at k (real part) and n - k (imaginary part)."""
+    """Real FFT of radix 2 in place, from the order of reversed bits: bin k at k (real part) and n - k (imaginary part).
+
+    Parameters
+    ----------
+    cosines, twiddle_bits : int64 array and int; cosines in steps of 1/n of a turn, on 2**-T, and T
+    digits : tuple of int64 arrays; signed digits of the cosines by `digits_of`; empty to multiply
+    v : int64 array, shape (n,); codes, replaced; n is a power of two
+    """
     m, n = 2, v.size
     while m <= n:
         half, step = m // 2, n // m
@@ -182,6 +201,13 @@ def _plain_dft_magnitude(x, cosines, digits, twiddle_bits, guard, power, factor,
 
 
 def run_dft_magnitude(inputs, attributes, outputs):
+    """Fill the output of op `dft_magnitude`: fixed-point Fourier magnitudes of rows.
+
+    Parameters
+    ----------
+    inputs, outputs : int64 arrays; x [batch, ..., n], constant cosines; y, filled, is like x
+    attributes : mapping; complete attributes: `fraction`, `guard`, `power`, `ends`
+    """
     x, cosines = inputs[0], np.array(inputs[1])
     n = x.shape[-1]
     _plain_dft_magnitude(
@@ -231,6 +257,13 @@ def _plain_dft_alpha_beta(x, cosines, digits, twiddle_bits, guard, shift, odd, v
 
 
 def run_dft_alpha_beta(inputs, attributes, outputs):
+    """Fill the output of op `dft_alpha_beta`: alpha-max plus beta-min estimates of Fourier magnitudes of rows.
+
+    Parameters
+    ----------
+    inputs, outputs : int64 arrays; x [batch, ..., n], constant cosines; y, filled, is like x
+    attributes : mapping; complete attributes: `fraction`, `guard`, `products`, `shift`
+    """
     x, cosines = inputs[0], np.array(inputs[1])
     _plain_dft_alpha_beta(
         as_rows(x),
@@ -339,6 +372,13 @@ def _plain_filterbank(x, table, digits, bits, gains, gain_digits, places, guard,
 
 
 def run_filterbank(inputs, attributes, outputs):
+    """Fill the output of op `filterbank`: frequency-domain filtered images of each head.
+
+    Parameters
+    ----------
+    inputs, outputs : int64 arrays; x [batch, heads, tokens, features], cosines, gains [heads, g, g]; y is like x
+    attributes : mapping; complete attributes: `fraction`, `guard`, `passing`, `products`, `gain_places`, `shift`
+    """
     x, cosines, gains = inputs[0], np.array(inputs[1]), np.array(inputs[2])
     grid = gains.shape[1]
     by_shifts = attributes["products"] == "shift"

@@ -53,11 +53,33 @@ class QuantFastDCT(QuantNonlinear):
         self.set_constant("factors", dct_tables.factors(n, guard, *grid, bits))
 
     def function(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the float transform of x."""
+        """Return the float transform of x.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., length)
+            Quantized values.
+
+        Returns
+        -------
+        float tensor, same shape
+            Differentiable.
+        """
         return x @ x.new_tensor(dct_matrix(self.length).T)
 
     def integers(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the codes of the transform times `y_scale`."""
+        """Return the codes of the transform times `y_scale`.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., length)
+            Values on the grid of the input quantizer.
+
+        Returns
+        -------
+        float tensor, same shape
+            Without a gradient.
+        """
         stages = (self.places, self.weights, self.factors)
         return dct(x, self.input_quant.scale, *stages, self.y_scale, self.products)
 
@@ -105,11 +127,33 @@ class QuantDFTMagnitude(QuantNonlinear):
         self.set_constant("factors", factors(n, guard, *grid, bits))
 
     def function(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the float magnitudes of x, or their estimates."""
+        """Return the float magnitudes of x, or their estimates.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., length)
+            Quantized values.
+
+        Returns
+        -------
+        float tensor, same shape
+            Differentiable.
+        """
         return magnitudes(x) if self.form == "root" else estimates(x)
 
     def integers(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the codes of the magnitudes times `y_scale`."""
+        """Return the codes of the magnitudes times `y_scale`.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., length)
+            Values on the grid of the input quantizer.
+
+        Returns
+        -------
+        float tensor, same shape
+            Without a gradient.
+        """
         stages = (self.places, self.weights, self.bins, self.factors)
         if self.form == "root":
             return dft_magnitude(x, self.input_quant.scale, *stages, self.y_scale)
@@ -177,7 +221,18 @@ class QuantFilterbankFFT(QuantWeightMixin, QuantNonlinear):
         self.set_constant("factors", filterbank_tables.factors(self.grid, guard, *exponents, bits))
 
     def function(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the float filter of x with the gains as they are quantized."""
+        """Return the float filter of x with the gains as they are quantized.
+
+        Parameters
+        ----------
+        x : float tensor, shape (N, heads, passing + grid**2, features)
+            Quantized values.
+
+        Returns
+        -------
+        float tensor, same shape
+            Differentiable.
+        """
         passed, patches = x[:, :, : self.passing], x[:, :, self.passing :]
         images = patches.reshape(*x.shape[:2], self.grid, self.grid, x.shape[3])
         spectrum = torch.fft.fft2(images, dim=(2, 3)) * self.gains()[..., None]
@@ -185,7 +240,18 @@ class QuantFilterbankFFT(QuantWeightMixin, QuantNonlinear):
         return torch.cat((passed, filtered), 2)
 
     def integers(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the codes of the filtered tokens times `y_scale`."""
+        """Return the codes of the filtered tokens times `y_scale`.
+
+        Parameters
+        ----------
+        x : float tensor, shape (N, heads, passing + grid**2, features)
+            Values on the grid of the input quantizer.
+
+        Returns
+        -------
+        float tensor, same shape
+            Without a gradient.
+        """
         gains, stages = (self.gains(), stored_scale(self.weight_quant)), (self.places, self.weights, self.factors)
         return filterbank(x, self.input_quant.scale, *gains, *stages, self.y_scale, self.passing, self.products)
 

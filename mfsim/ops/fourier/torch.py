@@ -37,8 +37,27 @@ def dct(
 ) -> torch.Tensor:
     """Return y_scale times the codes of the orthonormal cosine transform of x [..., n], whose values lie on x_scale.
 
-    `places` [stages, 3, n], `weights` [stages, 4, n] and `factors` [4] are int64, as `mfsim/ops/fourier/dct_tables.py` makes
-    them; `products` (mul or shift) changes no code.
+    Parameters
+    ----------
+    x : float tensor, shape (..., n)
+        Values on x_scale; n is a power of two of at least 2.
+    x_scale : tensor or float
+        A power of two.
+    places : int64 tensor, shape (stages, 3, n)
+        Where each code of a stage comes from; see `mfsim.ops.fourier.dct_tables.stages`.
+    weights : int64 tensor, shape (stages, 4, n)
+        By what it is multiplied.
+    factors : int64 tensor, shape (4,)
+        2**T, 2**G, and what scales results up and down.
+    y_scale : tensor or float
+        2**-F, the grid of the result.
+    products : {"mul", "shift"}
+        How a device multiplies; changes no code.
+
+    Returns
+    -------
+    float tensor, shape of x
+        Without a gradient.
     """
     x_scale, y_scale = as_scale(x_scale, x), as_scale(y_scale, x)
     if exporting():
@@ -100,8 +119,29 @@ def dft_alpha_beta(
 ) -> torch.Tensor:
     """Return y_scale times the codes of the estimated magnitudes of all bins of x [..., n], whose values lie on x_scale.
 
-    As for `dft_magnitude`, but `factors` [5] are 2**T, 2**G, and what scales estimates; `products` (mul or shift) changes
-    no code.
+    Parameters
+    ----------
+    x : float tensor, shape (..., n)
+        Values on x_scale; n is a power of two of at least 4.
+    x_scale : tensor or float
+        A power of two.
+    places : int64 tensor, shape (stages, 3, n)
+        Where each code of a stage comes from; see `mfsim.ops.fourier.dft_tables.stages`.
+    weights : int64 tensor, shape (stages, 4, n)
+        By what it is multiplied.
+    bins : int64 tensor, shape (3, n)
+        Places of real and imaginary parts, and which bins are real.
+    factors : int64 tensor, shape (5,)
+        2**T, 2**G, and what scales estimates.
+    y_scale : tensor or float
+        2**-F, the grid of the result.
+    products : {"mul", "shift"}
+        How a device multiplies; changes no code.
+
+    Returns
+    -------
+    float tensor, shape of x
+        Without a gradient.
     """
     x_scale, y_scale = as_scale(x_scale, x), as_scale(y_scale, x)
     if exporting():

@@ -31,6 +31,18 @@ def nearest_digits(value: float, digits: int) -> Fraction:
 
     >>> nearest_digits(0.7, 1), nearest_digits(0.7, 2), nearest_digits(-1.5, 3)
     (Fraction(1, 2), Fraction(3, 4), Fraction(-3, 2))
+
+    Parameters
+    ----------
+    value : float
+        Any finite number.
+    digits : int
+        The most powers of two that are added.
+
+    Returns
+    -------
+    Fraction
+        Exact.
     """
     total, rest = Fraction(0), Fraction(value)
     for _ in range(digits):

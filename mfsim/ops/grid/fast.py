@@ -15,7 +15,22 @@ REQUANTIZE_ISAS = ("portable",)
 
 
 def prepare_requantize(inputs, outputs, attributes):
-    """Return a `run` for these operands, or None if no word holds what is added before a shift."""
+    """Return a `run` for these operands, or None if no word holds what is added before a shift.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [...]; shapes are those of one sample.
+    outputs : list of one Operand
+        y of the shape of x, with its proved range.
+    attributes : mapping
+        Complete attributes: `shift`, `axis`, `bits`, `signed`, `narrow`, `rounding`, `overflow`, `clamp`.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs), which returns the overflows.
+    """
     x, axis = inputs[0], attributes["axis"]
     fit = requantizing(x.low, x.high, attributes)
     return None if fit is None else fitting(fit, 1 if axis < 0 else math.prod(x.shape[axis:]))
@@ -29,7 +44,22 @@ UNSHIFTED = {"shift": (0,), "rounding": "floor", "narrow": 0}
 
 
 def prepare_accumulator(inputs, outputs, attributes):
-    """Return a `run` for these operands."""
+    """Return a `run` for these operands.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [...]; shapes are those of one sample.
+    outputs : list of one Operand
+        y of the shape of x, with its proved range.
+    attributes : mapping
+        Complete attributes: `bits`, `signed`, `overflow`, `clamp`.
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs), which returns the overflows.
+    """
     return fitting(requantizing(inputs[0].low, inputs[0].high, {**attributes, **UNSHIFTED}), 1)
 
 
@@ -39,7 +69,22 @@ CSD_GAIN_ISAS = ("portable",)
 
 
 def prepare_csd_gain(inputs, outputs, attributes):
-    """Return a `run` for these operands, of any words."""
+    """Return a `run` for these operands, of any words.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [...]; constant factors, one, or one for each channel; shapes are those of one sample.
+    outputs : list of one Operand
+        y of the shape of x, with its proved range.
+    attributes : mapping
+        Complete attributes: `digits`, `axis`.
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs); it returns None.
+    """
     shape, constants, axis = inputs[0].shape, np.array(inputs[1].codes), attributes["axis"]
     size = math.prod(shape)
     inner = math.prod(shape[axis:]) if axis >= 0 else size

@@ -30,7 +30,23 @@ def _gains(attributes) -> list[Fraction]:
 def attributes_for(values: list[Fraction], axis: int) -> dict[str, object]:
     """Return the attributes for gains along `axis` (-1 for one gain), rounded to 53 bits where they are longer.
 
-    Raises `FormatError` for a gain beyond 2**-62..2**62.
+    Parameters
+    ----------
+    values : list of Fraction
+        Positive gains: one, or one for each index of `axis`.
+    axis : int
+        Axis of x, or -1.
+
+    Returns
+    -------
+    dict
+        `numerators` and `denominators`, tuples of ints in 1..2**63 - 1, and `axis`, which is -1 where all gains
+        agree.
+
+    Raises
+    ------
+    FormatError
+        If a gain is beyond 2**-62..2**62.
     """
     kept = []
     for value in values:

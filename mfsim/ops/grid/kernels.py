@@ -33,7 +33,22 @@ def _plain_requantize(x, shifts, inner, rounding, wrap, bits, signed, lo, hi, lo
 
 
 def run_requantize(inputs: Sequence[np.ndarray], attributes: Mapping[str, Any], outputs: Sequence[np.ndarray]) -> int:
-    """Fill outputs[0]; return how many codes did not fit."""
+    """Fill the output of op `requantize`: requantized codes.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Complete attributes: `shift`, `axis`, `bits`, `signed`, `narrow`, `rounding`, `overflow`, `clamp`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+
+    Returns
+    -------
+    int
+        Number of codes that did not fit.
+    """
     x, axis, bits = inputs[0], attributes["axis"], attributes["bits"]
     inner = 1 if axis < 0 else int(np.prod(x.shape[axis + 1 :], dtype=np.int64))
     signed = attributes["signed"] == 1
@@ -78,7 +93,23 @@ def _plain_rescale(x, multipliers, shifts, inner, rounding, lo, hi, low, high, y
 
 
 def run_rescale(inputs: Sequence[np.ndarray], attributes: Mapping[str, Any], outputs: Sequence[np.ndarray]) -> int:
-    """Fill outputs[0]; return how many codes did not fit."""
+    """Fill the output of op `rescale`: rescaled codes.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Complete attributes: `exponents`, `numerators`, `denominators`, `axis`, `multiplier_bits`, `bits`,
+        `signed`, `narrow`, `rounding`, `multiplier`, `shift`, `clamp`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+
+    Returns
+    -------
+    int
+        Number of codes that did not fit.
+    """
     x, axis, bits = inputs[0], attributes["axis"], attributes["bits"]
     signed = attributes["signed"] == 1
     events: int = _plain_rescale(
@@ -100,6 +131,22 @@ def run_rescale(inputs: Sequence[np.ndarray], attributes: Mapping[str, Any], out
 
 
 def run_accumulator(inputs, attributes, outputs):
+    """Fill the output of op `accumulator`: sums fitted into the accumulator word.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Complete attributes: `bits`, `signed`, `overflow`, `clamp`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+
+    Returns
+    -------
+    int
+        Number of codes that did not fit.
+    """
     unshifted = {"shift": (0,), "axis": -1, "rounding": "floor", "narrow": 0}
     return run_requantize(inputs, attributes | unshifted, outputs)
 
@@ -108,6 +155,17 @@ def run_accumulator(inputs, attributes, outputs):
 
 
 def run_shift(inputs, attributes, outputs):
+    """Fill the output of op `shift`: the codes as they are, on a relabelled grid.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Complete attributes: `exponents`, `axis`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     outputs[0][...] = inputs[0]
 
 
@@ -115,6 +173,17 @@ def run_shift(inputs, attributes, outputs):
 
 
 def run_gain(inputs, attributes, outputs):
+    """Fill the output of op `gain`: the codes as they are, on a relabelled grid.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Complete attributes: `numerators`, `denominators`, `axis`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     outputs[0][...] = inputs[0]
 
 
@@ -130,6 +199,17 @@ def _plain_csd_gain(x, places, signs, counts, inner, y):
 
 
 def run_csd_gain(inputs, attributes, outputs):
+    """Fill the output of op `csd_gain`: products with canonical-signed-digit constants.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...]; constant factors, one, or one for each channel.
+    attributes : mapping
+        Complete attributes: `digits`, `axis`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     x, c = inputs
     axis = attributes["axis"]
     inner = 1 if axis < 0 else int(np.prod(x.shape[axis + 1 :], dtype=np.int64))
@@ -169,6 +249,32 @@ def quantize(values, exponents, inner, rounding, wrap, bits, signed, lo, hi, cod
     """Fill flat `codes` from flat `values` of shape (outer, channels, inner).
 
     Return the index of the first value that is not finite, or -1.
+
+    Parameters
+    ----------
+    values : float array, shape (outer * channels * inner,)
+        Real values.
+    exponents : int64 array, shape (channels,)
+        Code c of a channel stands for c * 2**exponent.
+    inner : int
+        Values from one channel to the next, at least 1.
+    rounding : int
+        Index into `ROUNDINGS`, 0 to 5.
+    wrap : bool
+        Whether codes wrap; else they saturate to lo..hi.
+    bits : int
+        Width of the word, 1 to 63.
+    signed : bool
+        Whether it is in two's complement.
+    lo, hi : int64
+        Ends of the word.
+    codes : int64 array, flat
+        As long as `values`; filled up to the index that is returned.
+
+    Returns
+    -------
+    int
+        0 or more where a value is infinite or not a number, else -1.
     """
     channels = exponents.size
     for i in range(values.size):
@@ -232,6 +338,18 @@ def quick(rounding, word):
 
     `rounding` is the number of a rule. The kernel takes values [rows, n] of channel r % channels, and codes of any integer
     type that holds lo..hi. It says no where a value is not finite or its magnitude is out of bounds.
+
+    Parameters
+    ----------
+    rounding : int
+        Index into `ROUNDINGS`, 0 to 5.
+    word : numpy float type
+        Key of `QUICK`.
+
+    Returns
+    -------
+    callable
+        (values, exponents, lo, hi, codes) to whether all codes are exact.
     """
     _, _, smallest, largest, integer = QUICK[word]
 
@@ -257,7 +375,19 @@ def quick(rounding, word):
 
 @kernel
 def dequantize(codes, exponents, inner, values):
-    """Fill flat `values` from flat `codes` of shape (outer, channels, inner)."""
+    """Fill flat `values` from flat `codes` of shape (outer, channels, inner).
+
+    Parameters
+    ----------
+    codes : int64 array, shape (outer * channels * inner,)
+        Codes.
+    exponents : int64 array, shape (channels,)
+        Code c of a channel stands for c * 2**exponent.
+    inner : int
+        Codes from one channel to the next, at least 1.
+    values : float array, flat
+        As long as `codes`; filled.
+    """
     channels = exponents.size
     for i in range(codes.size):
         values[i] = math.ldexp(np.float64(codes[i]), exponents[i // inner % channels])

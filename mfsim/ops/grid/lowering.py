@@ -23,7 +23,20 @@ TRUNC_BITS = range(1, 64)
 
 
 def quant(lowering: Lowering, node: FileNode) -> None:
-    """Bring the codes of the input onto the scale of the quantizer, round and saturate."""
+    """Bring the codes of the input onto the scale of the quantizer, round and saturate.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        What the nodes of the program are emitted to.
+    node : FileNode
+        A `Quant` of QONNX.
+
+    Raises
+    ------
+    FormatError
+        If the quantizer is not one that the program can hold.
+    """
     if node in lowering.input_quants:
         lowering.alias(node, lowering.values[node.inputs[0]])
         return

@@ -24,7 +24,20 @@ ROUNDINGS = tuple(rounding.value for rounding in Rounding)
 
 
 def rounded(value: Fraction, rounding: str) -> int:
-    """Return `value` rounded to an integer, from the definition of each rule."""
+    """Return `value` rounded to an integer, from the definition of each rule.
+
+    Parameters
+    ----------
+    value : Fraction
+        Any fraction.
+    rounding : str
+        One of `ROUNDINGS`.
+
+    Returns
+    -------
+    int
+        One of the two integers around `value`, or `value` itself.
+    """
     floor = value.numerator // value.denominator
     rest = value - floor
     if rest == 0 or rounding == "floor":

@@ -40,7 +40,23 @@ def _target(attributes) -> Scale:
 
 
 def target_attributes(scale: Scale) -> dict[str, tuple[int, ...]]:
-    """Return the attributes that state `scale`; a `FormatError` if a factor does not fit them."""
+    """Return the attributes that state `scale`; a `FormatError` if a factor does not fit them.
+
+    Parameters
+    ----------
+    scale : Scale
+        Target of a rescale.
+
+    Returns
+    -------
+    dict of tuples of int
+        `exponents`, `numerators` and `denominators`, one entry for each scale.
+
+    Raises
+    ------
+    FormatError
+        If a factor needs more than 63 bits.
+    """
     factors = scale.factors or (Fraction(1),) * len(scale.exponents)
     if any(f.numerator >= 2**63 for f in factors):
         raise FormatError(f"the factors of the scale {scale} must be fractions of 63-bit integers")
@@ -54,8 +70,26 @@ def target_attributes(scale: Scale) -> dict[str, tuple[int, ...]]:
 def fixed_point(ratio: Fraction, bits: int) -> tuple[int, int]:
     """Return (multiplier, shift): multiplier / 2**shift is the nearest to `ratio` with `bits` bits.
 
-    The shift is at most 62; beyond it the multiplier has fewer bits. Raises `RangeError` if the ratio
-    is no less than 2**bits.
+    The shift is at most 62; beyond it the multiplier has fewer bits.
+
+    Parameters
+    ----------
+    ratio : Fraction
+        Positive.
+    bits : int
+        Bits of the multiplier, at least 1.
+
+    Returns
+    -------
+    multiplier : int
+        In 0..2**bits, odd unless the shift or the multiplier is 0.
+    shift : int
+        In 0..62.
+
+    Raises
+    ------
+    RangeError
+        If the ratio is not less than 2**bits.
     """
     exponent = ratio.numerator.bit_length() - ratio.denominator.bit_length()
     exponent -= ratio < Fraction(2) ** exponent

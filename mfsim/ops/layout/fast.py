@@ -12,12 +12,37 @@ CONCAT_ISAS = ("portable",)
 
 
 def prepare_concat(inputs, outputs, attributes):
-    """Return a `run` for these operands, of any words."""
+    """Return a `run` for these operands, of any words.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        one or more [...], of one shape but for `axis`; shapes are those of one sample.
+    outputs : list of one Operand
+        y, the inputs along `axis`, with its proved range.
+    attributes : mapping
+        Complete attributes: `axis`, `shifts`.
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs); it returns None.
+    """
     return run_concat
 
 
 def run_concat(inputs, attributes, outputs):
-    """Put the inputs behind each other; a shift is done in the word of the result, which holds it."""
+    """Put the inputs behind each other; a shift is done in the word of the result, which holds it.
+
+    Parameters
+    ----------
+    inputs : list of arrays of any integer types
+        C-contiguous codes: one or more [batch, ...], of one shape but for `axis`.
+    attributes : mapping
+        Complete attributes: `axis`, `shifts`.
+    outputs : list of one array of any integer type
+        Preallocated and filled completely: y, the inputs along `axis`.
+    """
     axis, y = attributes["axis"], outputs[0]
     outer, start = math.prod(y.shape[:axis]), 0
     rows = y.reshape(outer, math.prod(y.shape[axis:]))

@@ -20,6 +20,17 @@ def _plain_concat(x, places, start, y):
 
 
 def run_concat(inputs, attributes, outputs):
+    """Fill the output of op `concat`: the concatenated inputs.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: one or more [batch, ...], of one shape but for `axis`.
+    attributes : mapping
+        Complete attributes: `axis`, `shifts`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y, the inputs along `axis`.
+    """
     axis, y = attributes["axis"], outputs[0]
     outer = int(np.prod(y.shape[:axis], dtype=np.int64))
     rows, start = y.reshape(outer, int(np.prod(y.shape[axis:], dtype=np.int64))), 0
@@ -36,6 +47,17 @@ def run_concat(inputs, attributes, outputs):
 
 
 def run_flatten(inputs, attributes, outputs):
+    """Fill the output of op `flatten`: the flattened codes.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Not used: the op has none.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, codes of a sample].
+    """
     outputs[0][...] = inputs[0].reshape(outputs[0].shape)
 
 
@@ -43,6 +65,17 @@ def run_flatten(inputs, attributes, outputs):
 
 
 def run_reshape(inputs, attributes, outputs):
+    """Fill the output of op `reshape`: the reshaped codes.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Complete attributes: `shape`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y, as many codes as x.
+    """
     outputs[0][...] = inputs[0].reshape(outputs[0].shape)
 
 
@@ -50,6 +83,17 @@ def run_reshape(inputs, attributes, outputs):
 
 
 def run_slice(inputs, attributes, outputs):
+    """Fill the output of op `slice`: the kept entries.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Complete attributes: `axes`, `starts`, `ends`, `steps`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y, the kept entries.
+    """
     kept = [slice(None)] * inputs[0].ndim
     for axis, start, end, step in zip(*(attributes[name] for name in ("axes", "starts", "ends", "steps")), strict=True):
         kept[axis] = slice(start, end if end >= 0 else None, step)
@@ -66,6 +110,17 @@ run_transpose = transposed
 
 
 def run_pad(inputs, attributes, outputs):
+    """Fill the output of op `pad`: the padded codes.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...].
+    attributes : mapping
+        Complete attributes: `pads`, `value`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y, x with `pads` around it.
+    """
     x, pads = inputs[0], attributes["pads"]
     outputs[0][...] = attributes["value"]
     inside = tuple(slice(begin, begin + n) for begin, n in zip(pads, x.shape, strict=False))

@@ -33,7 +33,22 @@ def _look_up(x, y, size, table, first):
 
 
 def prepare_table(inputs, outputs, attributes):
-    """Return the `run` of these operands."""
+    """Return the `run` of these operands.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [...]; table [entries], a constant; shapes are those of one sample.
+    outputs : list of one Operand
+        y of the shape of x, with its proved range.
+    attributes : mapping
+        Complete attributes: `first`, `clamp`.
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs); it returns None.
+    """
     (x, table), first = inputs, attributes["first"]
     last = first + table.codes.size - 1
     entries = table.codes.astype(word_of(x.low, x.high, first, last, table.low, table.high))
@@ -57,7 +72,22 @@ EMBEDDING_ISAS = ("portable",)
 
 
 def prepare_embedding(inputs, outputs, attributes):
-    """Return a `run` for these operands, of any words."""
+    """Return a `run` for these operands, of any words.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [...], row numbers; rows [entries, ...], a constant; shapes are those of one sample.
+    outputs : list of one Operand
+        y [..., row], with its proved range.
+    attributes : mapping
+        Not used: the op has none.
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs); it returns None.
+    """
     table = inputs[1].codes.astype(stored(inputs[1].low, inputs[1].high))
 
     def run(inputs, attributes, outputs):

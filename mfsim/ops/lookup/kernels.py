@@ -19,6 +19,17 @@ def _plain_table(x, table, first, low, high, y):
 
 
 def run_table(inputs, attributes, outputs):
+    """Fill the output of op `table`: looked-up codes.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...]; table [entries], a constant.
+    attributes : mapping
+        Complete attributes: `first`, `clamp`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     x, table = inputs
     clamp = attributes["clamp"]
     ends = (clamp in ("low", "both"), clamp in ("high", "both"))
@@ -37,6 +48,17 @@ def _plain_embedding(x, rows, y):
 
 
 def run_embedding(inputs, attributes, outputs):
+    """Fill the output of op `embedding`: rows of the embedding.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...], row numbers; rows [entries, ...], a constant.
+    attributes : mapping
+        Not used: the op has none.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, ..., row].
+    """
     x, rows = inputs
     table = np.array(rows).reshape(len(rows), -1)
     _plain_embedding(x.reshape(-1), table, outputs[0].reshape(-1, table.shape[1]))

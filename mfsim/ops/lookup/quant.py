@@ -71,11 +71,33 @@ class QuantTable(QuantNonlinear):
         self.set_constant("first", word.lo)
 
     def function(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the float function of x."""
+        """Return the float function of x.
+
+        Parameters
+        ----------
+        x : float tensor
+            Quantized values, of any shape.
+
+        Returns
+        -------
+        float tensor, same shape
+            Differentiable.
+        """
         return FLOATS[self.name](x)
 
     def integers(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the entries for x."""
+        """Return the entries for x.
+
+        Parameters
+        ----------
+        x : float tensor
+            Values on the grid of the input quantizer.
+
+        Returns
+        -------
+        float tensor, same shape
+            Entries times `y_scale`, without a gradient.
+        """
         return functional.table(x, self.input_quant.scale, self.table, self.first, self.y_scale)
 
     def extra_repr(self) -> str:
@@ -108,7 +130,18 @@ class QuantEmbedding(nn.Module):
         self.table_quant = ActivationQuant(bits, True)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Return the rows of int64 ids [...], shape [..., width]."""
+        """Return the rows of int64 ids [...], shape [..., width].
+
+        Parameters
+        ----------
+        ids : int64 tensor, any shape
+            Each in 0..rows - 1.
+
+        Returns
+        -------
+        float tensor, shape (..., width)
+            Quantized entries.
+        """
         return nn.functional.embedding(ids, self.table_quant(self.weight))
 
     def extra_repr(self) -> str:

@@ -14,7 +14,25 @@ MF_MATMUL_ISAS = tuple(LAYOUTS)
 
 
 def prepare_mf_matmul(inputs, outputs, attributes, after=None):
-    """Return a `run`, or None if some word is wider than 8 bits; `after` is the `Fit` of the sums."""
+    """Return a `run`, or None if some word is wider than 8 bits; `after` is the `Fit` of the sums.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [..., K]; w, constant [K, O] or activation [..., K, O]; perhaps a bias [O], for constant w; shapes are
+        those of one sample.
+    outputs : list of one Operand
+        y [..., O], with its proved range.
+    attributes : mapping
+        Complete attributes: `form`, `sign_zero`, `grid`, `shift_x`, `shift_w`.
+    after : Epilogue, optional
+        What is done to the results before they are written; by default nothing.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns the overflows where `after` counts them, else None.
+    """
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
     return prepared_matmul(inputs, y, lambda w, bias, probe, run: mf_sums(x, w, bias, y, attributes, run, probe), after)
 
@@ -27,7 +45,26 @@ SHIFTS = ("shift_x", "shift_w")
 
 
 def prepare_mf_conv2d(inputs, outputs, attributes, after=None):
-    """Return a `run` for these operands; with `after`, the `Fit` of the sums, None if there is no int8 product of them."""
+    """Return a `run` for these operands; with `after`, the `Fit` of the sums, None if there is no int8 product of them.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [C, H, W]; constant w [O, C / groups, rows, columns]; perhaps a bias [O]; shapes are those of one
+        sample.
+    outputs : list of one Operand
+        y [O, H', W'], with its proved range.
+    attributes : mapping
+        Complete attributes: `form`, `sign_zero`, `grid`, `shift_x`, `shift_w`, `strides`, `pads`, `dilations`,
+        `groups`.
+    after : Epilogue, optional
+        What is done to the results before they are written; by default nothing.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns the overflows where `after` counts them, else None.
+    """
     x, y = ((operand.low, operand.high) for operand in (inputs[0], outputs[0]))
 
     def sums_of(w, bias, part, run):

@@ -132,6 +132,18 @@ def _plain_mf_matmul(x, signs_x, weights, y):
 
 
 def run_mf_matmul(inputs, attributes, outputs):
+    """Fill the output of op `mf_matmul`: multiplication-free matrix products.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., K]; w, constant [K, O] or activation [batch, ..., K, O]; perhaps a
+        bias [O], for constant w.
+    attributes : mapping
+        Complete attributes: `form`, `sign_zero`, `grid`, `shift_x`, `shift_w`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, ..., O].
+    """
     constant = inputs[1].ndim == 2
     x, w, y = as_matrices(inputs[0], inputs[1], outputs[0])
     values, signs = _prepared_constant(w, attributes) if constant else _prepared_operand(w, attributes, "w")
@@ -156,6 +168,18 @@ def _plain_mf_conv2d(x, signs_x, weights, groups, window, zero, patch, patch_sig
 
 
 def run_mf_conv2d(inputs, attributes, outputs):
+    """Fill the output of op `mf_conv2d`: multiplication-free convolutions.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, C, H, W]; constant w [O, C / groups, rows, columns]; perhaps a bias [O].
+    attributes : mapping
+        Complete attributes: `form`, `sign_zero`, `grid`, `shift_x`, `shift_w`, `strides`, `pads`, `dilations`,
+        `groups`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, O, H', W'].
+    """
     x, w = inputs[0], inputs[1]
     values_w, signs_w = _prepared_constant(w.reshape(1, w.shape[0], -1), attributes)
     values, signs = _prepared_operand(x, attributes, "x")
@@ -190,6 +214,17 @@ def _plain_mf_mul(x, signs_x, w, signs_w, split, shift_x, shift_w, y):
 
 
 def run_mf_mul(inputs, attributes, outputs):
+    """Fill the output of op `mf_mul`: multiplication-free element-wise products.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...]; w of the shape of x, or a constant that broadcasts to a sample of x.
+    attributes : mapping
+        Complete attributes: `form`, `sign_zero`, `grid`, `shift_x`, `shift_w`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     (x, w), y = inputs, outputs[0]
     flat = (y.shape[0], int(np.prod(y.shape[1:], dtype=np.int64)))
     if w.ndim == x.ndim:

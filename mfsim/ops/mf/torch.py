@@ -33,7 +33,27 @@ class _HardSign(torch.autograd.Function):
 
 
 def mf_attributes(form: str, sign_zero: int, grid: str) -> dict[str, Any]:
-    """Return the three attributes of an MF product, checked."""
+    """Return the three attributes of an MF product, checked.
+
+    Parameters
+    ----------
+    form : {"ef", "abs"}
+        Which MF operator.
+    sign_zero : int
+        Sign of 0: 0 or 1.
+    grid : {"split", "shared", "aligned"}
+        Where a device accumulates the two parts.
+
+    Returns
+    -------
+    dict
+        By name, as an exported node has them.
+
+    Raises
+    ------
+    FormatError
+        If a value is not among the choices.
+    """
     choice("form", form, FORMS)
     choice("sign_zero", sign_zero, (0, 1))
     choice("grid", grid, GRIDS)
@@ -62,6 +82,27 @@ def mf_mul(
 
     `form` ef is sign(w) x + sign(x) w; abs is sign(w) |x| + sign(x) |w|. `sign_zero` (0 or 1) is the
     sign of 0. Sources: `mfsim/ops/products.py`.
+
+    Parameters
+    ----------
+    x, w : float tensors that broadcast
+        The operands.
+    form : {"ef", "abs"}
+        Which MF operator.
+    sign_zero : int
+        Sign of 0: 0 or 1.
+    grid : {"split", "shared", "aligned"}
+        Where a device accumulates the two parts; changes no value here.
+
+    Returns
+    -------
+    float tensor, shape of both, broadcast
+        Values on the finer of the grids of x and w.
+
+    Raises
+    ------
+    FormatError
+        If an option is not among its choices.
     """
     attributes = mf_attributes(form, sign_zero, grid)
     if exporting():
@@ -77,6 +118,31 @@ def mf_matmul(
 
     `w` is [K, O], or [..., K, O] with the leading axes of x [..., M, K]. Options as in `mf_mul`.
     Two ordinary products with signs, 2K - 1 additions for each output on a device.
+
+    Parameters
+    ----------
+    x : float tensor, shape (..., K)
+        Activations.
+    w : float tensor, shape (K, O) or (..., K, O)
+        Weights, or a second activation.
+    form : {"ef", "abs"}
+        Which MF operator.
+    sign_zero : int
+        Sign of 0: 0 or 1.
+    grid : {"split", "shared", "aligned"}
+        Where a device accumulates the two parts; changes no value here.
+
+    Returns
+    -------
+    float tensor, shape (..., O)
+        Values on the finer of the grids of x and w.
+
+    Raises
+    ------
+    ShapeError
+        If x and w do not fit together.
+    FormatError
+        If an option is not among its choices.
     """
     attributes = mf_attributes(form, sign_zero, grid)
     if w.ndim < 2 or x.ndim < 1 or x.shape[-1] != w.shape[-2]:
@@ -104,6 +170,35 @@ def mf_conv2d(
     `w` is [O, C / groups, kh, kw]. `padding` is one int, (rows, columns) or (top, left, bottom,
     right); zeros are put around x before the operator, so that with `sign_zero` 1 they count as
     positive. Options as in `mf_mul`.
+
+    Parameters
+    ----------
+    x : float tensor, shape (N, C, H, W)
+        Activations.
+    w : float tensor, shape (O, C / groups, kh, kw)
+        Weights.
+    stride, padding, dilation : int or sequence of int
+        Rows and columns; steps and distances at least 1, padding at least 0.
+    groups : int
+        Independent groups of channels; divides C and O.
+    form : {"ef", "abs"}
+        Which MF operator.
+    sign_zero : int
+        Sign of 0: 0 or 1.
+    grid : {"split", "shared", "aligned"}
+        Where a device accumulates the two parts; changes no value here.
+
+    Returns
+    -------
+    float tensor, shape (N, O, H', W')
+        Values on the finer of the grids of x and w.
+
+    Raises
+    ------
+    ShapeError
+        If shapes and options do not fit together.
+    FormatError
+        If an option is not among its choices.
     """
     attributes = mf_attributes(form, sign_zero, grid)
     strides, dilations, pads = pair("stride", stride), pair("dilation", dilation), four_pads(padding)
@@ -120,6 +215,19 @@ def mf_conv2d(
 
 
 def hard_sign(x: torch.Tensor, zero: int = 0) -> torch.Tensor:
-    """Return the sign of `x` in {-1, 0, 1}; the sign of 0 is `zero` (0 or 1); gradient 1 - tanh(x)**2."""
+    """Return the sign of `x` in {-1, 0, 1}; the sign of 0 is `zero` (0 or 1); gradient 1 - tanh(x)**2.
+
+    Parameters
+    ----------
+    x : float tensor
+        Of any shape.
+    zero : int
+        Sign of 0: 0 or 1.
+
+    Returns
+    -------
+    float tensor, same shape
+        -1, 0 or 1.
+    """
     signs: torch.Tensor = _HardSign.apply(x, zero)
     return signs

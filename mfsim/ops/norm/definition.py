@@ -38,7 +38,29 @@ class Row:
 
     @classmethod
     def of(cls, op: str, x, centred: bool) -> Row:
-        """Return the bounds for the last axis of x; errors name `op`."""
+        """Return the bounds for the last axis of x; errors name `op`.
+
+        Parameters
+        ----------
+        op : str
+            Name of the op, for errors.
+        x : Tensor, shape (batch, ..., N)
+            An activation with one scale.
+        centred : bool
+            Whether the sum of the row is subtracted.
+
+        Returns
+        -------
+        Row
+            With the ends of the range of x.
+
+        Raises
+        ------
+        ShapeError
+            If x has no axis of at least 1 behind the batch.
+        FormatError
+            If x has several scales.
+        """
         if len(x.shape) < 2 or x.shape[-1] < 1:
             raise ShapeError(f"x of op `{op}` must have an axis of at least 1 behind the batch, not {x.shape}")
         if x.scale.axis is not None:
@@ -108,7 +130,24 @@ SPREAD_HELD = {
 
 
 def check_channels(op: str, name: str, tensor, length: int) -> None:
-    """Raise unless `tensor` is a constant of one code for each channel."""
+    """Raise unless `tensor` is a constant of one code for each channel.
+
+    Parameters
+    ----------
+    op, name : str
+        Names of the op and of the input, for errors.
+    tensor : Tensor
+        The input.
+    length : int
+        N, entries of a row.
+
+    Raises
+    ------
+    FormatError
+        If `tensor` is not constant.
+    ShapeError
+        If its shape is not (N,).
+    """
     if not tensor.is_constant:
         raise FormatError(f"{name} of op `{op}` must be a constant")
     if tensor.shape != (length,):
@@ -116,31 +155,100 @@ def check_channels(op: str, name: str, tensor, length: int) -> None:
 
 
 def check_offsets(op: str, beta, length: int, fraction: int) -> None:
-    """Raise unless beta is a constant on the grid of the result."""
+    """Raise unless beta is a constant on the grid of the result.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+    beta : Tensor
+        The input.
+    length : int
+        N, entries of a row.
+    fraction : int
+        F: the result lies on 2**-F.
+
+    Raises
+    ------
+    FormatError
+        If beta is not constant, or lies on another grid.
+    ShapeError
+        If its shape is not (N,).
+    """
     check_channels(op, "beta", beta, length)
     if beta.scale != Scale.of(-fraction):
         raise FormatError(f"beta of op `{op}` must lie on the grid 2^{-fraction} of the result, not on {beta.scale}")
 
 
 def rounded_root(square: Fraction) -> int:
-    """Return floor(sqrt(square) + 1/2): the greatest code that a magnitude of at most that root rounds to."""
+    """Return floor(sqrt(square) + 1/2): the greatest code that a magnitude of at most that root rounds to.
+
+    Parameters
+    ----------
+    square : Fraction
+        At least 0.
+
+    Returns
+    -------
+    int
+        At least 0.
+    """
     return (math.isqrt(int(4 * square)) + 1) // 2
 
 
 def channel_range(bounds: Sequence[int], offsets: Sequence[int], axis: int) -> Range:
-    """Return the range offset - bound .. offset + bound of each channel along `axis`."""
+    """Return the range offset - bound .. offset + bound of each channel along `axis`.
+
+    Parameters
+    ----------
+    bounds : sequence of int
+        Greatest magnitude for each channel, in codes.
+    offsets : sequence of int
+        One for each channel, in codes.
+    axis : int
+        Axis of the channels, batch included.
+
+    Returns
+    -------
+    Range
+        One pair for each channel.
+    """
     pairs = list(zip(bounds, offsets, strict=True))
     return Range(tuple(o - b for b, o in pairs), tuple(o + b for b, o in pairs), axis)
 
 
 def half_away(numerator: int, denominator: int) -> int:
-    """Return numerator / denominator, denominator > 0, rounded to the nearest integer, halves away from 0."""
+    """Return numerator / denominator, denominator > 0, rounded to the nearest integer, halves away from 0.
+
+    Parameters
+    ----------
+    numerator : int
+        Any integer.
+    denominator : int
+        Positive.
+
+    Returns
+    -------
+    int
+        At most 1/2 away from the quotient.
+    """
     nearest = math.floor(Fraction(abs(numerator), denominator) + Fraction(1, 2))
     return nearest if numerator >= 0 else -nearest
 
 
 def centred_row(row: Sequence[int]) -> list[int]:
-    """Return N (q_i - mean) for each of the N codes of a row."""
+    """Return N (q_i - mean) for each of the N codes of a row.
+
+    Parameters
+    ----------
+    row : sequence of int
+        N codes, at least one.
+
+    Returns
+    -------
+    list of int
+        Exact; their sum is 0.
+    """
     mean = Fraction(sum(row), len(row))
     return [int(len(row) * (code - mean)) for code in row]
 
@@ -149,6 +257,22 @@ def times_rows(attributes, length: int, bits: int, scaled_bits: int, count: int)
     """Return the operations of `count` products N v, v of `bits` and N v of `scaled_bits` bits.
 
     An op without the attribute `times_n` shifts.
+
+    Parameters
+    ----------
+    attributes : mapping
+        Of the node; perhaps with `times_n`.
+    length : int
+        N.
+    bits, scaled_bits : int
+        Widths of v and of N v.
+    count : int
+        Products of one sample.
+
+    Returns
+    -------
+    list of tuples
+        As `mfsim.ops.op.rows` takes them.
     """
     if attributes.get("times_n") == "mul":
         return [("mul", (bits, length.bit_length()), count, "fixed")]
@@ -159,7 +283,24 @@ def times_rows(attributes, length: int, bits: int, scaled_bits: int, count: int)
 
 
 def centring_rows(node, x, length: int, count: int) -> list[tuple[Any, ...]]:
-    """Return the operations of c = N q - sum q for `count` rows."""
+    """Return the operations of c = N q - sum q for `count` rows.
+
+    Parameters
+    ----------
+    node : Node
+        With the words `scaled` and `sum`.
+    x : Tensor
+        The input.
+    length : int
+        N.
+    count : int
+        Rows of one sample.
+
+    Returns
+    -------
+    list of tuples
+        As `mfsim.ops.op.rows` takes them.
+    """
     words, bits = node.words, x.format.bits
     return [
         ("addsub", (words["sum"].bits, bits), count * (length - 1)),
@@ -169,7 +310,24 @@ def centring_rows(node, x, length: int, count: int) -> list[tuple[Any, ...]]:
 
 
 def spread_rows(node, x, length: int, count: int) -> list[tuple[Any, ...]]:
-    """Return the operations of V for `count` rows, the sum of a row given."""
+    """Return the operations of V for `count` rows, the sum of a row given.
+
+    Parameters
+    ----------
+    node : Node
+        With the words of `Row.square_words`.
+    x : Tensor
+        The input.
+    length : int
+        N.
+    count : int
+        Rows of one sample.
+
+    Returns
+    -------
+    list of tuples
+        As `mfsim.ops.op.rows` takes them.
+    """
     words, bits = node.words, x.format.bits
     squares = [
         ("mul", (bits, bits), count * length, "activation"),

@@ -132,7 +132,22 @@ LAYER_NORM_ISAS = ("portable",)
 
 
 def prepare_layer_norm(inputs, outputs, attributes):
-    """Return the `run` of these operands, or None if their words are too long."""
+    """Return the `run` of these operands, or None if their words are too long.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [..., N]; gamma [N]; beta [N]; shapes are those of one sample.
+    outputs : list of one Operand
+        y of the shape of x, with its proved range.
+    attributes : mapping
+        Complete attributes: `fraction`, `guard`, `eps`, `times_n`, `shift`.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns None.
+    """
     return _root_norm(inputs, outputs, attributes, centred=True)
 
 
@@ -142,7 +157,22 @@ LAYER_NORM_RECIP_ISAS = ("portable",)
 
 
 def prepare_layer_norm_recip(inputs, outputs, attributes):
-    """Return the `run` of these operands, or None if their words are too long."""
+    """Return the `run` of these operands, or None if their words are too long.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [..., N]; gamma [N]; beta [N]; shapes are those of one sample.
+    outputs : list of one Operand
+        y of the shape of x, with its proved range.
+    attributes : mapping
+        Complete attributes: `fraction`, `guard`, `eps`, `times_n`, `shift`, `reciprocal`.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns None.
+    """
     return _root_norm(inputs, outputs, attributes, centred=True)
 
 
@@ -152,7 +182,22 @@ RMS_NORM_ISAS = ("portable",)
 
 
 def prepare_rms_norm(inputs, outputs, attributes):
-    """Return the `run` of these operands, or None if their words are too long."""
+    """Return the `run` of these operands, or None if their words are too long.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [..., N]; gamma [N]; shapes are those of one sample.
+    outputs : list of one Operand
+        y of the shape of x, with its proved range.
+    attributes : mapping
+        Complete attributes: `fraction`, `guard`, `eps`, `times_n`, `shift`.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns None.
+    """
     return _root_norm(inputs, outputs, attributes, centred=False)
 
 
@@ -162,7 +207,22 @@ RMS_NORM_RECIP_ISAS = ("portable",)
 
 
 def prepare_rms_norm_recip(inputs, outputs, attributes):
-    """Return the `run` of these operands, or None if their words are too long."""
+    """Return the `run` of these operands, or None if their words are too long.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [..., N]; gamma [N]; shapes are those of one sample.
+    outputs : list of one Operand
+        y of the shape of x, with its proved range.
+    attributes : mapping
+        Complete attributes: `fraction`, `guard`, `eps`, `times_n`, `shift`, `reciprocal`.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns None.
+    """
     return _root_norm(inputs, outputs, attributes, centred=False)
 
 
@@ -172,7 +232,22 @@ SHIFT_NORM_L1_ISAS = ("portable",)
 
 
 def prepare_shift_norm_l1(inputs, outputs, attributes):
-    """Return the `run` of these operands, or None if their words are too long."""
+    """Return the `run` of these operands, or None if their words are too long.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [..., N]; ascending thresholds; beta [N]; shapes are those of one sample.
+    outputs : list of one Operand
+        y of the shape of x, with its proved range.
+    attributes : mapping
+        Complete attributes: `fraction`, `exponents`.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns None.
+    """
     return _shift_norm(inputs, outputs, attributes, MAGNITUDES)
 
 
@@ -182,5 +257,20 @@ SHIFT_NORM_L2_ISAS = ("portable",)
 
 
 def prepare_shift_norm_l2(inputs, outputs, attributes):
-    """Return the `run` of these operands, or None if their words are too long."""
+    """Return the `run` of these operands, or None if their words are too long.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [..., N]; ascending thresholds; beta [N]; shapes are those of one sample.
+    outputs : list of one Operand
+        y of the shape of x, with its proved range.
+    attributes : mapping
+        Complete attributes: `fraction`, `exponents`.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns None.
+    """
     return _shift_norm(inputs, outputs, attributes, SPREAD)

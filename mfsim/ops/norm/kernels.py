@@ -86,7 +86,22 @@ def _spread(row, total, by_shifts):
 
 @kernel
 def guarded_root(variation, guard, eps):
-    """Return max(1, floor(sqrt(variation * 4**guard + eps)))."""
+    """Return max(1, floor(sqrt(variation * 4**guard + eps))).
+
+    Parameters
+    ----------
+    variation : int64
+        V, at least 0.
+    guard : int
+        G, in bits, at least 0; the radicand is below 2**62.
+    eps : int64
+        Added under the root, at least 0.
+
+    Returns
+    -------
+    int64
+        At least 1.
+    """
     shifted = shift_left(variation, 2 * guard) if guard > 0 else variation
     found = root(addsub(shifted, eps, 1))
     return select(less(found, 1), 1, found)
@@ -144,6 +159,17 @@ def _plain_layer_norm(x, gamma, beta, guard, eps, shift, by_shifts, codes, y):
 
 
 def run_layer_norm(inputs, attributes, outputs):
+    """Fill the output of op `layer_norm`: integer LayerNorm of rows.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., N]; gamma [N]; beta [N].
+    attributes : mapping
+        Complete attributes: `fraction`, `guard`, `eps`, `times_n`, `shift`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     x, gamma, beta = inputs
     _plain_layer_norm(
         as_rows(x),
@@ -172,6 +198,17 @@ def _plain_layer_norm_recip(x, gamma, beta, guard, eps, power, shift, by_shifts,
 
 
 def run_layer_norm_recip(inputs, attributes, outputs):
+    """Fill the output of op `layer_norm_recip`: integer LayerNorm of rows, by one reciprocal each.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., N]; gamma [N]; beta [N].
+    attributes : mapping
+        Complete attributes: `fraction`, `guard`, `eps`, `times_n`, `shift`, `reciprocal`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     x, gamma, beta = inputs
     _plain_layer_norm_recip(
         as_rows(x),
@@ -201,6 +238,17 @@ def _plain_rms_norm(x, gamma, guard, eps, shift, by_shifts, codes, y):
 
 
 def run_rms_norm(inputs, attributes, outputs):
+    """Fill the output of op `rms_norm`: integer RMSNorm of rows.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., N]; gamma [N].
+    attributes : mapping
+        Complete attributes: `fraction`, `guard`, `eps`, `times_n`, `shift`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     x, gamma = inputs
     _plain_rms_norm(
         as_rows(x),
@@ -228,6 +276,17 @@ def _plain_rms_norm_recip(x, gamma, guard, eps, power, shift, by_shifts, codes, 
 
 
 def run_rms_norm_recip(inputs, attributes, outputs):
+    """Fill the output of op `rms_norm_recip`: integer RMSNorm of rows, by one reciprocal each.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., N]; gamma [N].
+    attributes : mapping
+        Complete attributes: `fraction`, `guard`, `eps`, `times_n`, `shift`, `reciprocal`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     x, gamma = inputs
     _plain_rms_norm_recip(
         as_rows(x),
@@ -257,6 +316,17 @@ def _plain_shift_norm_l1(x, table, beta, places, codes, magnitudes, y):
 
 
 def run_shift_norm_l1(inputs, attributes, outputs):
+    """Fill the output of op `shift_norm_l1`: shift-based norms of rows by their mean magnitude.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., N]; ascending thresholds; beta [N].
+    attributes : mapping
+        Complete attributes: `fraction`, `exponents`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     x, thresholds, beta = inputs
     _plain_shift_norm_l1(
         as_rows(x),
@@ -284,6 +354,17 @@ def _plain_shift_norm_l2(x, table, beta, places, codes, magnitudes, y):
 
 
 def run_shift_norm_l2(inputs, attributes, outputs):
+    """Fill the output of op `shift_norm_l2`: shift-based norms of rows by their standard deviation.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., N]; ascending thresholds; beta [N].
+    attributes : mapping
+        Complete attributes: `fraction`, `exponents`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     x, thresholds, beta = inputs
     _plain_shift_norm_l2(
         as_rows(x),

@@ -138,11 +138,33 @@ class QuantLayerNorm(_QuantRootNorm):
     exported_as: ClassVar[tuple[str, ...]] = (*LAYER_NORM.onnx.op_types, *LAYER_NORM_RECIP.onnx.op_types)
 
     def function(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the float norm of x with gamma and beta as they are quantized."""
+        """Return the float norm of x with gamma and beta as they are quantized.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., width)
+            Quantized values.
+
+        Returns
+        -------
+        float tensor, same shape
+            Differentiable.
+        """
         return nn.functional.layer_norm(x, (self.width,), self.gamma(), self.offset(), self.smooth_eps())
 
     def integers(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the codes of the norm times `y_scale`."""
+        """Return the codes of the norm times `y_scale`.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., width)
+            Values on the grid of the input quantizer.
+
+        Returns
+        -------
+        float tensor, same shape
+            Without a gradient.
+        """
         return norms.layer_norm(x, *self.scales(), self.offset(), self.eps, self.guard, self.y_scale, self.dividend())
 
 
@@ -153,11 +175,33 @@ class QuantRMSNorm(_QuantRootNorm):
     exported_as: ClassVar[tuple[str, ...]] = (*RMS_NORM.onnx.op_types, *RMS_NORM_RECIP.onnx.op_types)
 
     def function(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the float norm of x with gamma as it is quantized."""
+        """Return the float norm of x with gamma as it is quantized.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., width)
+            Quantized values.
+
+        Returns
+        -------
+        float tensor, same shape
+            Differentiable.
+        """
         return nn.functional.rms_norm(x, (self.width,), self.gamma(), self.smooth_eps())
 
     def integers(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the codes of the norm times `y_scale`."""
+        """Return the codes of the norm times `y_scale`.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., width)
+            Values on the grid of the input quantizer.
+
+        Returns
+        -------
+        float tensor, same shape
+            Without a gradient.
+        """
         return norms.rms_norm(x, *self.scales(), self.eps, self.guard, self.y_scale, self.dividend())
 
 
@@ -195,11 +239,33 @@ class QuantShiftNorm(_QuantNorm):
         return codes
 
     def function(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the float norm of x with beta as it is quantized."""
+        """Return the float norm of x with beta as it is quantized.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., width)
+            Quantized values.
+
+        Returns
+        -------
+        float tensor, same shape
+            Differentiable.
+        """
         return over_power(x, self.kind) * power_gains(self.log_gain) + self.offset()
 
     def integers(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the codes of the norm times `y_scale`; the gains are those of `log_gain` as it is now."""
+        """Return the codes of the norm times `y_scale`; the gains are those of `log_gain` as it is now.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., width)
+            Values on the grid of the input quantizer.
+
+        Returns
+        -------
+        float tensor, same shape
+            Without a gradient.
+        """
         if not exporting():
             self.gamma_pow = self.gain_codes()
         scale, steps = self.input_quant.scale, self.thresholds

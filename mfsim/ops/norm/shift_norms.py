@@ -44,7 +44,18 @@ PRIMITIVES = frozenset({"addsub", "cmp", "select", "lut", "shift", "abs", "neg"}
 
 
 def places(attributes) -> list[int]:
-    """Return the places by which a magnitude is shifted left for each channel: F + g + 8."""
+    """Return the places by which a magnitude is shifted left for each channel: F + g + 8.
+
+    Parameters
+    ----------
+    attributes : mapping
+        `fraction` F, and `exponents` g in -8..8.
+
+    Returns
+    -------
+    list of int
+        Bits, at least 0.
+    """
     return [attributes["fraction"] + g + GAIN_PLACES for g in attributes["exponents"]]
 
 

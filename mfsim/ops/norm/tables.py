@@ -34,6 +34,21 @@ def row_bits(width: int) -> int:
 
     >>> [row_bits(width) for width in (1, 2, 64, 65)]
     [0, 1, 6, 7]
+
+    Parameters
+    ----------
+    width : int
+        N, entries of a row.
+
+    Returns
+    -------
+    int
+        Bits, at least 0.
+
+    Raises
+    ------
+    FormatError
+        If `width` is below 1.
     """
     if width < 1:
         raise FormatError(f"`width` of a norm must be at least 1, not {width}")

@@ -36,7 +36,34 @@ def layer_norm(
     y_scale: Scale,
     recip_one: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Return LayerNorm of codes: a division for each code, or one for each row where `recip_one` is given."""
+    """Return LayerNorm of codes: a division for each code, or one for each row where `recip_one` is given.
+
+    Parameters
+    ----------
+    x : float tensor, shape (..., N)
+        Values on x_scale.
+    x_scale : tensor or float
+        A power of two.
+    gamma : float tensor, shape (N,)
+        Values on gamma_scale.
+    gamma_scale : tensor or float
+        A power of two.
+    beta : float tensor, shape (N,)
+        Values on y_scale.
+    eps : int64 scalar tensor
+        Added under the root, in units of V 4**-G.
+    guard : int64 scalar tensor
+        2**G.
+    y_scale : tensor or float
+        2**-F, the grid of the result.
+    recip_one : int64 scalar tensor, optional
+        2**K, the dividend of the reciprocal.
+
+    Returns
+    -------
+    float tensor, shape of x
+        Codes times y_scale, without a gradient.
+    """
     return _root_norm("LayerNorm", x, x_scale, gamma, gamma_scale, beta, eps, guard, y_scale, recip_one)
 
 
@@ -50,7 +77,32 @@ def rms_norm(
     y_scale: Scale,
     recip_one: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Return RMSNorm of codes: a division for each code, or one for each row where `recip_one` is given."""
+    """Return RMSNorm of codes: a division for each code, or one for each row where `recip_one` is given.
+
+    Parameters
+    ----------
+    x : float tensor, shape (..., N)
+        Values on x_scale.
+    x_scale : tensor or float
+        A power of two.
+    gamma : float tensor, shape (N,)
+        Values on gamma_scale.
+    gamma_scale : tensor or float
+        A power of two.
+    eps : int64 scalar tensor
+        Added under the root, in units of V 4**-G.
+    guard : int64 scalar tensor
+        2**G.
+    y_scale : tensor or float
+        2**-F, the grid of the result.
+    recip_one : int64 scalar tensor, optional
+        2**K, the dividend of the reciprocal.
+
+    Returns
+    -------
+    float tensor, shape of x
+        Codes times y_scale, without a gradient.
+    """
     return _root_norm("RMSNorm", x, x_scale, gamma, gamma_scale, None, eps, guard, y_scale, recip_one)
 
 
@@ -102,7 +154,30 @@ def shift_norm(
     y_scale: Scale,
     kind: str,
 ) -> torch.Tensor:
-    """Return the shift norm of codes; `kind` is l1 (sum of magnitudes) or l2 (N**2 times the variance)."""
+    """Return the shift norm of codes; `kind` is l1 (sum of magnitudes) or l2 (N**2 times the variance).
+
+    Parameters
+    ----------
+    x : float tensor, shape (..., N)
+        Values on x_scale.
+    x_scale : tensor or float
+        A power of two.
+    gamma_pow : int64 tensor, shape (N,)
+        Gains 2**g as codes 2**(g + 8), g in -8..8.
+    beta : float tensor, shape (N,)
+        Values on y_scale.
+    thresholds : int64 tensor, one axis
+        Ascending; from which statistic on the row is divided by 2, 4, ...
+    y_scale : tensor or float
+        2**-F, F at least 0: the grid of the result.
+    kind : {"l1", "l2"}
+        Which statistic.
+
+    Returns
+    -------
+    float tensor, shape of x
+        Codes times y_scale, without a gradient.
+    """
     x_scale, y_scale = (torch.as_tensor(scale, dtype=x.dtype) for scale in (x_scale, y_scale))
     if exporting():
         inputs = (x, x_scale, gamma_pow, beta, thresholds, y_scale)

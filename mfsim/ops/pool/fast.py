@@ -143,7 +143,22 @@ MAX_POOL2D_ISAS = ("portable",)
 
 
 def prepare_max_pool2d(inputs, outputs, attributes):
-    """Return a `run` for these operands, of any words."""
+    """Return a `run` for these operands, of any words.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [C, H, W]; shapes are those of one sample.
+    outputs : list of one Operand
+        y [C, H', W'], with its proved range.
+    attributes : mapping
+        Complete attributes: `kernel`, `strides`, `pads`, `dilations`.
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs); it returns None.
+    """
     return _prepared_pool(attributes, greatest=True)
 
 
@@ -153,5 +168,20 @@ SUM_POOL2D_ISAS = ("portable",)
 
 
 def prepare_sum_pool2d(inputs, outputs, attributes):
-    """Return a `run` for these operands, of any words."""
+    """Return a `run` for these operands, of any words.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [C, H, W]; shapes are those of one sample.
+    outputs : list of one Operand
+        y [C, H', W'], with its proved range.
+    attributes : mapping
+        Complete attributes: `kernel`, `strides`, `pads`, `mean`.
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs); it returns None.
+    """
     return _prepared_pool(attributes, greatest=False)

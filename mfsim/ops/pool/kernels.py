@@ -33,6 +33,17 @@ def _plain_max_pool2d(x, window, patch, y):
 
 
 def run_max_pool2d(inputs, attributes, outputs):
+    """Fill the output of op `max_pool2d`: max-pooled codes.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, C, H, W].
+    attributes : mapping
+        Complete attributes: `kernel`, `strides`, `pads`, `dilations`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, C, H', W'].
+    """
     x, y = inputs[0], outputs[0]
     planes = x.shape[0] * x.shape[1]
     window = window_of(attributes["kernel"], attributes)
@@ -57,6 +68,17 @@ def _plain_sum_pool2d(x, window, patch, y):
 
 
 def run_sum_pool2d(inputs, attributes, outputs):
+    """Fill the output of op `sum_pool2d`: sums of windows.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, C, H, W].
+    attributes : mapping
+        Complete attributes: `kernel`, `strides`, `pads`, `mean`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, C, H', W'].
+    """
     x, y = inputs[0], outputs[0]
     planes = x.shape[0] * x.shape[1]
     window = window_of(attributes["kernel"], attributes)

@@ -49,7 +49,18 @@ class QuantAvgPool2d(AvgPool2d):
         self.input_quant = ActivationQuant(bits, signed)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the means of the quantized x."""
+        """Return the means of the quantized x.
+
+        Parameters
+        ----------
+        x : float tensor, shape (N, C, H, W)
+            Activations.
+
+        Returns
+        -------
+        float tensor, shape (N, C, H', W')
+            Exact means of codes times the scale.
+        """
         return super().forward(self.input_quant(x))
 
 
@@ -61,7 +72,18 @@ class QuantGlobalAvgPool2d(GlobalAvgPool2d):
         self.input_quant = ActivationQuant(bits, signed)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the means of the quantized x."""
+        """Return the means of the quantized x.
+
+        Parameters
+        ----------
+        x : float tensor, shape (N, C, H, W)
+            Activations.
+
+        Returns
+        -------
+        float tensor
+            What `GlobalAvgPool2d` gives, exact for codes times the scale.
+        """
         return super().forward(self.input_quant(x))
 
 

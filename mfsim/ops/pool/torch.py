@@ -22,8 +22,26 @@ def sum_pool2d(
     The area must be a power of two, so that the division is a change of scale. Zeros of the padding
     count as values. `stride` is the kernel's size by default.
 
+    Parameters
+    ----------
+    x : float tensor, shape (N, C, H, W)
+        Activations.
+    kernel_size : int or sequence of 2 ints
+        Rows and columns of the window, at least 1.
+    stride : int or sequence of 2 ints, optional
+        Steps, at least 1.
+    padding : int or sequence of 2 or 4 ints
+        Zeros around a plane, at least 0.
+
+    Returns
+    -------
+    float tensor, shape (N, C, H', W')
+        Means.
+
     Raises
     ------
+    ShapeError
+        If a size is out of range, or no window fits the padded plane.
     FormatError
         If the area of the window is no power of two.
     """

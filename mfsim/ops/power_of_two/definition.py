@@ -26,7 +26,20 @@ SHIFT_HELD = {"shift_sums.shift_left": "shifted", "shift_sums.total": "acc"}
 
 
 def check_powers(op: str, w: Tensor) -> None:
-    """Raise `FormatError` unless w is a constant of codes that are 0 or powers of two with a sign."""
+    """Raise `FormatError` unless w is a constant of codes that are 0 or powers of two with a sign.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+    w : Tensor
+        The weights.
+
+    Raises
+    ------
+    FormatError
+        If w is not constant, or a code is neither 0 nor a power of two with a sign.
+    """
     if w.codes is None:
         raise FormatError(f"w of op `{op}` must be a constant")
     magnitudes = np.abs(w.codes)
@@ -36,7 +49,25 @@ def check_powers(op: str, w: Tensor) -> None:
 
 
 def shift_inference(tensors: Sequence[Tensor], sums: Sums) -> Inference:
-    """Return what a product with power-of-two weights proves: the words and bounds of the dense product."""
+    """Return what a product with power-of-two weights proves: the words and bounds of the dense product.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        (x, w) or (x, w, bias).
+    sums : Sums
+        The sums of the product.
+
+    Returns
+    -------
+    Inference
+        The result on the product of both scales; the words `shifted` and `acc`.
+
+    Raises
+    ------
+    FormatError
+        If w has other codes than powers of two, or the bias does not suit it.
+    """
     x, w, bias = unpacked(tensors)
     check_powers(sums.op, w)
     proved = dense_inference(x, w, bias, sums)
@@ -50,6 +81,22 @@ def shift_count(node: Node, inputs: Sequence[Tensor], terms: int, sums: int) -> 
     """Return the rows of a product with power-of-two weights, with `terms` terms in all its `sums`.
 
     The second width of a shift is that of its distance, which a weight holds.
+
+    Parameters
+    ----------
+    node : Node
+        With the words `shifted` and `acc`.
+    inputs : sequence of Tensor
+        (x, w) or (x, w, bias).
+    terms : int
+        Terms of one sample, over all sums.
+    sums : int
+        Sums of one sample.
+
+    Returns
+    -------
+    list of Row
+        Operations of one sample.
     """
     x, w, bias = unpacked(inputs)
     shifted = node.words["shifted"].bits

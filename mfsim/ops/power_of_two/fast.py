@@ -22,6 +22,22 @@ def power_sums(x, w, bias, y, run):
     """Return one or two `Sums` for weights w [k, n] that are powers of two with a sign, or 0; None if words are too wide.
 
     `x` and `y` are ranges (low, high); `bias` int64 [n]; `run` is that of an `Int8Product`.
+
+    Parameters
+    ----------
+    x, y : tuple of int
+        Ranges (low, high) of the left operand and of the sums, in codes.
+    w : int64 array, shape (k, n)
+        Each code 0 or a power of two with a sign.
+    bias : int64 array, shape (n,)
+        Added to the sums.
+    run : int or None
+        Operands of a row that lie together, a divisor of k.
+
+    Returns
+    -------
+    list of Sums or None
+        One product, or one of the small and one of the large weights, with its shift.
     """
     found = dense_sums(x, w, bias, y, run)
     if found is not None:
@@ -58,7 +74,25 @@ SHIFT_MATMUL_ISAS = tuple(LAYOUTS)
 
 
 def prepare_shift_matmul(inputs, outputs, attributes, after=None):
-    """Return a `run`, or None if some word is too wide; `after` is the `Fit` of the sums."""
+    """Return a `run`, or None if some word is too wide; `after` is the `Fit` of the sums.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [..., K]; constant w [K, O]; perhaps a bias [O]; weights are 0 or powers of two with a sign; shapes
+        are those of one sample.
+    outputs : list of one Operand
+        y [..., O], with its proved range.
+    attributes : mapping
+        Not used: the op has none.
+    after : Epilogue, optional
+        What is done to the results before they are written; by default nothing.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns the overflows where `after` counts them, else None.
+    """
     return _prepared_matmul(inputs, outputs, attributes, after)
 
 
@@ -68,5 +102,23 @@ SHIFT_CONV2D_ISAS = tuple(LAYOUTS)
 
 
 def prepare_shift_conv2d(inputs, outputs, attributes, after=None):
-    """Return a `run`; with `after`, the `Fit` of the sums, None if there is no int8 product of them."""
+    """Return a `run`; with `after`, the `Fit` of the sums, None if there is no int8 product of them.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [C, H, W]; constant w [O, C / groups, rows, columns]; perhaps a bias [O]; weights are 0 or powers of
+        two with a sign; shapes are those of one sample.
+    outputs : list of one Operand
+        y [O, H', W'], with its proved range.
+    attributes : mapping
+        Complete attributes: `strides`, `pads`, `dilations`, `groups`.
+    after : Epilogue, optional
+        What is done to the results before they are written; by default nothing.
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns the overflows where `after` counts them, else None.
+    """
     return _prepared_conv2d(inputs, outputs, attributes, after)

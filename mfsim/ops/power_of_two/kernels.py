@@ -42,6 +42,18 @@ def _plain_shift_matmul(x, places, signs, bias, y):
 
 
 def run_shift_matmul(inputs, attributes, outputs):
+    """Fill the output of op `shift_matmul`: matrix products with power-of-two weights.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., K]; constant w [K, O]; perhaps a bias [O]; weights are 0 or powers of
+        two with a sign.
+    attributes : mapping
+        Not used: the op has none.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, ..., O].
+    """
     x, w, y = as_matrices(inputs[0], inputs[1], outputs[0])
     _plain_shift_matmul(x[0], *_places_and_signs(w[0]), starts(inputs[2:]), y[0])
 
@@ -63,6 +75,18 @@ def _plain_shift_conv2d(x, places, signs, bias, groups, window, patch, y):
 
 
 def run_shift_conv2d(inputs, attributes, outputs):
+    """Fill the output of op `shift_conv2d`: convolutions with power-of-two weights.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, C, H, W]; constant w [O, C / groups, rows, columns]; perhaps a bias [O];
+        weights are 0 or powers of two with a sign.
+    attributes : mapping
+        Complete attributes: `strides`, `pads`, `dilations`, `groups`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y [batch, O, H', W'].
+    """
     x, w = inputs[0], inputs[1]
     weights = _places_and_signs(w.reshape(w.shape[0], -1))
     patch = np.empty(weights[0].shape[1], dtype=x.dtype)

@@ -38,7 +38,22 @@ def count(node, inputs, outputs):
 
 
 def powers(rng: np.random.Generator, largest: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Return random codes that are 0 (one in eight) or a power of two up to 2**largest with a sign."""
+    """Return random codes that are 0 (one in eight) or a power of two up to 2**largest with a sign.
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of the codes.
+    largest : int
+        Greatest exponent, 0..62.
+    shape : tuple of int
+        Of the result.
+
+    Returns
+    -------
+    int64 array
+        Codes in -2**largest..2**largest.
+    """
     codes = rng.choice([-1, 1], shape) << rng.integers(0, largest, shape, endpoint=True)
     return np.where(rng.random(shape) < 1 / 8, 0, codes)
 

@@ -44,7 +44,25 @@ def power_of_two(w: torch.Tensor, largest: torch.Tensor | None = None) -> torch.
 
 @observed
 def shift_matmul(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-    """Return x [..., K] times w [K, O], whose entries are 0 or powers of two with a sign."""
+    """Return x [..., K] times w [K, O], whose entries are 0 or powers of two with a sign.
+
+    Parameters
+    ----------
+    x : float tensor, shape (..., K)
+        Activations.
+    w : float tensor, shape (K, O)
+        0 or powers of two with a sign.
+
+    Returns
+    -------
+    float tensor, shape (..., O)
+        The product.
+
+    Raises
+    ------
+    ShapeError
+        If x and w do not fit together.
+    """
     if w.ndim != 2 or x.ndim < 1 or x.shape[-1] != w.shape[0]:
         raise ShapeError(f"x {tuple(x.shape)} must end in K, and w must be [K, O], not {tuple(w.shape)}")
     if exporting():
@@ -65,6 +83,27 @@ def shift_conv2d(
     """Return the 2-D convolution of x [N, C, H, W] and w [O, C / groups, kh, kw], entries as in `shift_matmul`.
 
     `padding` is one int, (rows, columns) or (top, left, bottom, right).
+
+    Parameters
+    ----------
+    x : float tensor, shape (N, C, H, W)
+        Activations.
+    w : float tensor, shape (O, C / groups, kh, kw)
+        0 or powers of two with a sign.
+    stride, padding, dilation : int or sequence of int
+        Rows and columns; steps and distances at least 1, padding at least 0.
+    groups : int
+        Independent groups of channels; divides C and O.
+
+    Returns
+    -------
+    float tensor, shape (N, O, H', W')
+        The convolution.
+
+    Raises
+    ------
+    ShapeError
+        If shapes and options do not fit together.
     """
     strides, dilations, pads = pair("stride", stride), pair("dilation", dilation), four_pads(padding)
     if x.ndim != 4 or w.ndim != 4 or groups < 1 or x.shape[1] != w.shape[1] * groups or w.shape[0] % groups:

@@ -44,7 +44,18 @@ class Terms(NamedTuple):
 
     @classmethod
     def of_distances(cls, x: Operand, table: np.ndarray) -> Terms | None:
-        """Return the terms of a softmax of x by a table of exp, or None if x has too many codes."""
+        """Return the terms of a softmax of x by a table of exp, or None if x has too many codes.
+
+        Parameters
+        ----------
+        x : Operand; codes of the rows, with their proved range
+        table : int64 array, shape (entries,); exp of distances from the greatest code of a row
+
+        Returns
+        -------
+        Terms or None
+            None where the range has more than `MOST_CODES` codes.
+        """
         if x.high - x.low >= MOST_CODES:
             return None
         distances = np.arange(x.high - x.low, -1, -1)
@@ -52,7 +63,19 @@ class Terms(NamedTuple):
 
     @classmethod
     def of_codes(cls, x: Operand, table: np.ndarray, eps: int) -> Terms | None:
-        """Return the terms of a tanh-l1 likewise, by a table of tanh of magnitudes."""
+        """Return the terms of a tanh-l1 likewise, by a table of tanh of magnitudes.
+
+        Parameters
+        ----------
+        x : Operand; codes of the rows, with their proved range
+        table : int64 array, shape (entries,); tanh of magnitudes from 0 on
+        eps : int; added to each sum of magnitudes
+
+        Returns
+        -------
+        Terms or None
+            None where the range has more than `MOST_CODES` codes.
+        """
         if x.high - x.low >= MOST_CODES:
             return None
         codes = np.arange(x.low, x.high + 1)
@@ -65,7 +88,17 @@ class Terms(NamedTuple):
         return int(np.abs(self.table).max())
 
     def greatest_sum(self, length: int) -> int:
-        """Return the greatest sum of a row of `length` terms."""
+        """Return the greatest sum of a row of `length` terms.
+
+        Parameters
+        ----------
+        length : int; entries of a row, at least 1
+
+        Returns
+        -------
+        int
+            In units of the table.
+        """
         return max(self.start + length * self.greatest, self.least)
 
 
@@ -185,7 +218,19 @@ SOFTMAX_ISAS = ("portable",)
 
 
 def prepare_softmax(inputs, outputs, attributes):
-    """Return the `run` of these operands, or None if their words are too long."""
+    """Return the `run` of these operands, or None if their words are too long.
+
+    Parameters
+    ----------
+    inputs : list of Operand; x [..., n]; table of exp; perhaps a mask; shapes are those of one sample
+    outputs : list of one Operand; y of the shape of x, with its proved range
+    attributes : mapping; complete attributes: `fraction`, `clamp`, `hidden`
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns None.
+    """
     return _divided(inputs, outputs, Terms.of_distances(inputs[0], inputs[1].codes), attributes["fraction"])
 
 
@@ -195,7 +240,19 @@ SOFTMAX_RECIP_ISAS = ("portable",)
 
 
 def prepare_softmax_recip(inputs, outputs, attributes):
-    """Return the `run` of these operands, or None if their words are too long."""
+    """Return the `run` of these operands, or None if their words are too long.
+
+    Parameters
+    ----------
+    inputs : list of Operand; x [..., n]; table of exp; perhaps a mask; shapes are those of one sample
+    outputs : list of one Operand; y of the shape of x, with its proved range
+    attributes : mapping; complete attributes: `fraction`, `reciprocal`, `clamp`, `hidden`
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns None.
+    """
     fraction, power = attributes["fraction"], attributes["reciprocal"]
     terms = Terms.of_distances(inputs[0], inputs[1].codes)
     # A term times the reciprocal of a sum that holds it is at most 2**power.
@@ -211,7 +268,19 @@ SOFTMAX_SHIFT_ISAS = ("portable",)
 
 
 def prepare_softmax_shift(inputs, outputs, attributes):
-    """Return the `run` of these operands, or None if their words are too long."""
+    """Return the `run` of these operands, or None if their words are too long.
+
+    Parameters
+    ----------
+    inputs : list of Operand; x [..., n]; table of exp; thresholds; perhaps a mask; shapes are those of one sample
+    outputs : list of one Operand; y of the shape of x, with its proved range
+    attributes : mapping; complete attributes: `fraction`, `clamp`, `hidden`
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns None.
+    """
     return _shifted(inputs, outputs, Terms.of_distances(inputs[0], inputs[1].codes), attributes["fraction"])
 
 
@@ -250,7 +319,21 @@ def _weigh_log(x, y, rows, length, mask, terms, thresholds, lnk, lnm, out, place
 
 
 def prepare_softmax_log(inputs, outputs, attributes):
-    """Return the `run` of these operands, or None if x has too many codes."""
+    """Return the `run` of these operands, or None if x has too many codes.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [..., n]; table of exp; thresholds; tables of ln k, of ln m and of the result; perhaps a mask; shapes
+        are those of one sample.
+    outputs : list of one Operand; y of the shape of x, with its proved range
+    attributes : mapping; complete attributes: `fraction`, `fine_bits`, `clamp`, `clamp_out`, `hidden`
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns None.
+    """
     x, table, thresholds, lnk, lnm, out = (operand.codes if k else operand for k, operand in enumerate(inputs[:6]))
     terms = Terms.of_distances(x, table)
     if terms is None:
@@ -276,7 +359,19 @@ TANH_L1_ISAS = ("portable",)
 
 
 def prepare_tanh_l1(inputs, outputs, attributes):
-    """Return the `run` of these operands, or None if their words are too long."""
+    """Return the `run` of these operands, or None if their words are too long.
+
+    Parameters
+    ----------
+    inputs : list of Operand; x [..., n]; table of tanh; perhaps a mask; shapes are those of one sample
+    outputs : list of one Operand; y of the shape of x, with its proved range
+    attributes : mapping; complete attributes: `fraction`, `eps`, `clamp`
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns None.
+    """
     terms = Terms.of_codes(inputs[0], inputs[1].codes, attributes["eps"])
     return _divided(inputs, outputs, terms, attributes["fraction"])
 
@@ -287,6 +382,18 @@ TANH_L1_SHIFT_ISAS = ("portable",)
 
 
 def prepare_tanh_l1_shift(inputs, outputs, attributes):
-    """Return the `run` of these operands, or None if their words are too long."""
+    """Return the `run` of these operands, or None if their words are too long.
+
+    Parameters
+    ----------
+    inputs : list of Operand; x [..., n]; table of tanh; thresholds; perhaps a mask; shapes are those of one sample
+    outputs : list of one Operand; y of the shape of x, with its proved range
+    attributes : mapping; complete attributes: `fraction`, `eps`, `clamp`
+
+    Returns
+    -------
+    callable or None
+        run(inputs, attributes, outputs); it returns None.
+    """
     terms = Terms.of_codes(inputs[0], inputs[1].codes, attributes["eps"])
     return _shifted(inputs, outputs, terms, attributes["fraction"])

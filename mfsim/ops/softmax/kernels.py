@@ -141,6 +141,17 @@ def _plain_softmax(x, seen, live, hidden, table, clamp, distances, terms, fracti
 
 
 def run_softmax(inputs, attributes, outputs):
+    """Fill the output of op `softmax`: integer softmax of rows, one division for each entry.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., n]; table of exp; perhaps a mask.
+    attributes : mapping
+        Complete attributes: `fraction`, `clamp`, `hidden`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     arguments, y = _softmax_arguments(inputs, 2, attributes, outputs)
     _plain_softmax(*arguments, attributes["fraction"], y)
 
@@ -161,6 +172,17 @@ def _plain_softmax_recip(x, seen, live, hidden, table, clamp, distances, terms, 
 
 
 def run_softmax_recip(inputs, attributes, outputs):
+    """Fill the output of op `softmax_recip`: integer softmax of rows, one reciprocal for each row.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., n]; table of exp; perhaps a mask.
+    attributes : mapping
+        Complete attributes: `fraction`, `reciprocal`, `clamp`, `hidden`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     arguments, y = _softmax_arguments(inputs, 2, attributes, outputs)
     _plain_softmax_recip(*arguments, attributes["reciprocal"], attributes["reciprocal"] - attributes["fraction"], y)
 
@@ -181,6 +203,17 @@ def _plain_softmax_shift(x, seen, live, hidden, table, clamp, distances, terms, 
 
 
 def run_softmax_shift(inputs, attributes, outputs):
+    """Fill the output of op `softmax_shift`: integer softmax of rows with power-of-two sums.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., n]; table of exp; thresholds; perhaps a mask.
+    attributes : mapping
+        Complete attributes: `fraction`, `clamp`, `hidden`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     arguments, y = _softmax_arguments(inputs, 3, attributes, outputs)
     least = inputs[1][0]
     always = int((inputs[2] <= least).sum())
@@ -192,7 +225,24 @@ def run_softmax_shift(inputs, attributes, outputs):
 
 @kernel
 def logarithm(total, thresholds, lnk, lnm, least_places):
-    """Return ln(total / 2**P) on the grid of the tables; `least_places` is P - M."""
+    """Return ln(total / 2**P) on the grid of the tables; `least_places` is P - M.
+
+    Parameters
+    ----------
+    total : int64
+        Sum of the terms of a row, on 2**-P, at least 2**P.
+    thresholds : int64 array
+        What `search_table` returned for the places of the sum.
+    lnk, lnm : int64 array
+        Tables of the logarithms of powers of two, and of mantissas of M bits.
+    least_places : int
+        P - M, in bits, at least 1.
+
+    Returns
+    -------
+    int64
+        On the grid of the tables.
+    """
     power = reached(total, thresholds)
     half = shift_left(1 << (least_places - 1), power)
     mantissa = shift_right(addsub(total, half, 1), addsub(power, least_places, 1))
@@ -220,6 +270,18 @@ def _plain_softmax_log(
 
 
 def run_softmax_log(inputs, attributes, outputs):
+    """Fill the output of op `softmax_log`: log-domain integer softmax of rows.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., n]; table of exp; thresholds; tables of ln k, of ln m and of the
+        result; perhaps a mask.
+    attributes : mapping
+        Complete attributes: `fraction`, `fine_bits`, `clamp`, `clamp_out`, `hidden`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     arguments, y = _softmax_arguments(inputs, 6, attributes, outputs)
     lnk, lnm, out = (np.array(table) for table in inputs[3:6])
     places = int(inputs[1][0]).bit_length() - (lnm.size - 1).bit_length()
@@ -245,6 +307,17 @@ def _plain_tanh_l1(x, seen, live, eps, table, clamp, terms, fraction, y):
 
 
 def run_tanh_l1(inputs, attributes, outputs):
+    """Fill the output of op `tanh_l1`: tanh over its l1 norm of rows.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., n]; table of tanh; perhaps a mask.
+    attributes : mapping
+        Complete attributes: `fraction`, `eps`, `clamp`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     arguments, y = _tanh_l1_arguments(inputs, _mask_rows(inputs[0], inputs[2:]), attributes, outputs)
     _plain_tanh_l1(*arguments, attributes["fraction"], y)
 
@@ -268,5 +341,16 @@ def _plain_tanh_l1_shift(x, seen, live, eps, table, clamp, terms, thresholds, fr
 
 
 def run_tanh_l1_shift(inputs, attributes, outputs):
+    """Fill the output of op `tanh_l1_shift`: tanh over its l1 norm, a power of two, of rows.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ..., n]; table of tanh; thresholds; perhaps a mask.
+    attributes : mapping
+        Complete attributes: `fraction`, `eps`, `clamp`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     arguments, y = _tanh_l1_arguments(inputs, _mask_rows(inputs[0], inputs[3:]), attributes, outputs)
     _plain_tanh_l1_shift(*arguments, search_table(inputs[2]), attributes["fraction"], y)

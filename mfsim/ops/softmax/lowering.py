@@ -44,7 +44,22 @@ def _unit_of(one: int) -> Scale:
 
 
 def softmax(lowering: Lowering, node: FileNode) -> None:
-    """Emit softmax."""
+    """Emit softmax.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        What the nodes of the program are emitted to.
+    node : FileNode
+        A `Softmax` or `MaskedSoftmax` of `org.mfsim`.
+
+    Raises
+    ------
+    FormatError
+        If its table, its scales or its mask are not those of the op.
+    ShapeError
+        If its mask does not suit x.
+    """
     _softmax(lowering, node, "softmax")
 
 
@@ -94,7 +109,22 @@ def _tanh_l1(lowering: Lowering, node: FileNode, op: str, shift: bool) -> None:
 
 
 def tanh_l1(lowering: Lowering, node: FileNode) -> None:
-    """Emit tanh_l1."""
+    """Emit tanh_l1.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        What the nodes of the program are emitted to.
+    node : FileNode
+        A `TanhL1` or `MaskedTanhL1` of `org.mfsim`.
+
+    Raises
+    ------
+    FormatError
+        If its table, its scales or its mask are not those of the op.
+    ShapeError
+        If its mask does not suit x.
+    """
     _tanh_l1(lowering, node, "tanh_l1", shift=False)
 
 

@@ -81,19 +81,69 @@ class QuantNormaliser(QuantNonlinear):
             self.set_constant("mask_codes", mask.int().tolist())
 
     def forward(self, x: torch.Tensor, seen: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the weights; `seen`, 0 and 1 that broadcast against x, takes the place of the causal mask."""
+        """Return the weights; `seen`, 0 and 1 that broadcast against x, takes the place of the causal mask.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., length)
+            Scores.
+        seen : tensor, optional
+            0 and 1, broadcast against x.
+
+        Returns
+        -------
+        float tensor, same shape
+            On the grid of the result.
+        """
         return super().forward(x) if seen is None else self.masked(self.input_quant(x), seen)
 
     def integers(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the codes of the weights times `y_scale`."""
+        """Return the codes of the weights times `y_scale`.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., length)
+            Scores on the grid of the input quantizer.
+
+        Returns
+        -------
+        float tensor, same shape
+            Without a gradient.
+        """
         return self.masked(x, self.mask_codes if self.causal else None)
 
     @abstractmethod
     def masked(self, x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-        """Return the codes of the weights times `y_scale`, each row over the entries that it sees."""
+        """Return the codes of the weights times `y_scale`, each row over the entries that it sees.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., length)
+            Scores on the grid of the input quantizer.
+        mask : tensor or None
+            0 and 1, broadcast against x; None for everything.
+
+        Returns
+        -------
+        float tensor, same shape
+            Without a gradient; 0 at hidden entries.
+        """
 
     def set_constants(self, names: Sequence[str], values: Sequence[object]) -> list[str]:
-        """Set derived constants and return their names, in the order in which the op takes them."""
+        """Set derived constants and return their names, in the order in which the op takes them.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of buffers.
+        values : sequence
+            An integer, or a sequence of integers, for each name.
+
+        Returns
+        -------
+        list of str
+            The names.
+        """
         for name, value in zip(names, values, strict=True):
             self.set_constant(name, value)
         return list(names)
@@ -131,11 +181,35 @@ class QuantSoftmax(QuantNormaliser, Softmax):
         self.set_constant("exp_table", table)
 
     def function(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the float softmax of x."""
+        """Return the float softmax of x.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., length)
+            Quantized scores.
+
+        Returns
+        -------
+        float tensor, same shape
+            Differentiable.
+        """
         return Softmax.forward(self, x)
 
     def masked(self, x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-        """Return the codes of the weights times `y_scale`, each row over the entries that it sees."""
+        """Return the codes of the weights times `y_scale`, each row over the entries that it sees.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., length)
+            Scores on the grid of the input quantizer.
+        mask : tensor or None
+            0 and 1, broadcast against x; None for everything.
+
+        Returns
+        -------
+        float tensor, same shape
+            Without a gradient; 0 at hidden entries.
+        """
         functions: dict[str, Callable[..., torch.Tensor]] = {
             "division": softmax,
             "reciprocal": softmax_recip,
@@ -174,11 +248,35 @@ class QuantTanhL1(QuantNormaliser, TanhL1):
             self.set_constant("thresholds", tanh_l1_shift_thresholds(table_bits, self.length))
 
     def function(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the float tanh-l1 of x."""
+        """Return the float tanh-l1 of x.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., length)
+            Quantized scores.
+
+        Returns
+        -------
+        float tensor, same shape
+            Differentiable.
+        """
         return TanhL1.forward(self, x)
 
     def masked(self, x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-        """Return the codes of the weights times `y_scale`, each row over the entries that it sees."""
+        """Return the codes of the weights times `y_scale`, each row over the entries that it sees.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., length)
+            Scores on the grid of the input quantizer.
+        mask : tensor or None
+            0 and 1, broadcast against x; None for everything.
+
+        Returns
+        -------
+        float tensor, same shape
+            Without a gradient; 0 at hidden entries.
+        """
         scale = self.input_quant.scale
         if self.form == "shift":
             return tanh_l1_shift(x, scale, self.tanh_table, self.eps_code, self.thresholds, self.y_scale, mask)

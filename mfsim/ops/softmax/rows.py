@@ -65,7 +65,30 @@ class Rows:
 
 
 def rows_of(op: str, x, mask) -> Rows:
-    """Return the rows of x under `mask` (a tensor or None); errors name `op`."""
+    """Return the rows of x under `mask` (a tensor or None); errors name `op`.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+    x : Tensor, shape (batch, ..., N)
+        An activation with one scale.
+    mask : Tensor or None
+        A constant of shape (N,), (1, N) or (M, N), M being the last axis but one of x; or an activation that
+        broadcasts against x.
+
+    Returns
+    -------
+    Rows
+        What each row sees.
+
+    Raises
+    ------
+    ShapeError
+        If x has no axis of at least 1 behind the batch, or the mask does not suit x.
+    FormatError
+        If x has several scales, the mask other codes than 0 and 1, or a constant mask a row without a 1.
+    """
     if len(x.shape) < 2 or x.shape[-1] < 1:
         raise ShapeError(f"x of op `{op}` must have an axis of at least 1 behind the batch, not {x.shape}")
     if x.scale.axis is not None:
@@ -93,7 +116,25 @@ def rows_of(op: str, x, mask) -> Rows:
 
 
 def check_fraction(op: str, attributes) -> int:
-    """Return F; a `FormatError` unless it is in 1..31."""
+    """Return F; a `FormatError` unless it is in 1..31.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+    attributes : mapping
+        With `fraction`.
+
+    Returns
+    -------
+    int
+        In 1..31.
+
+    Raises
+    ------
+    FormatError
+        If F is out of range.
+    """
     fraction = attributes["fraction"]
     if not 1 <= fraction <= 31:
         raise FormatError(f"`fraction` of op `{op}` must be in 1..31, not {fraction}")
@@ -101,14 +142,54 @@ def check_fraction(op: str, attributes) -> int:
 
 
 def table_codes(op: str, name: str, tensor) -> list[int]:
-    """Return the entries of a constant table of one axis."""
+    """Return the entries of a constant table of one axis.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+    name : str
+        Name of the input, for the error.
+    tensor : Tensor
+        The input.
+
+    Returns
+    -------
+    list of int
+        In order, at least one.
+
+    Raises
+    ------
+    ShapeError
+        If it is not constant, has not one axis, or is empty.
+    """
     if not tensor.is_constant or len(tensor.shape) != 1 or not tensor.shape[0]:
         raise ShapeError(f"`{name}` of op `{op}` must be a constant with one axis of at least 1, not {tensor.shape}")
     return [int(code) for code in tensor.codes]
 
 
 def check_thresholds(op: str, tensor) -> list[int]:
-    """Return the thresholds, which must ascend."""
+    """Return the thresholds, which must ascend.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+    tensor : Tensor
+        The input.
+
+    Returns
+    -------
+    list of int
+        Strictly ascending, at least one.
+
+    Raises
+    ------
+    ShapeError
+        If it is not constant, has not one axis, or is empty.
+    FormatError
+        If the thresholds do not ascend.
+    """
     codes = table_codes(op, "thresholds", tensor)
     if any(a >= b for a, b in itertools.pairwise(codes)):
         raise FormatError(f"`thresholds` of op `{op}` must ascend")
@@ -116,18 +197,59 @@ def check_thresholds(op: str, tensor) -> list[int]:
 
 
 def check_clamp(op: str, attributes, needed: str) -> None:
-    """Raise `FormatError` if `clamp` leaves out a comparison that is needed."""
+    """Raise `FormatError` if `clamp` leaves out a comparison that is needed.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+    attributes : mapping
+        With `clamp`, none or high.
+    needed : {"none", "high"}
+        What the proved range asks for.
+
+    Raises
+    ------
+    FormatError
+        If `clamp` is none and a comparison is needed.
+    """
     if attributes["clamp"] == "none" and needed != "none":
         raise FormatError(f"`clamp` of op `{op}` must not be none: an index may pass the end of the table")
 
 
 def search_steps(thresholds: int) -> int:
-    """Return the steps of a binary search among that many thresholds: ceil(log2(thresholds + 1))."""
+    """Return the steps of a binary search among that many thresholds: ceil(log2(thresholds + 1)).
+
+    Parameters
+    ----------
+    thresholds : int
+        At least 0.
+
+    Returns
+    -------
+    int
+        At least 0.
+    """
     return thresholds.bit_length()
 
 
 def search_rows(value: int, threshold: int, thresholds: int, count: int) -> list[tuple[Any, ...]]:
-    """Return the counts of `count` searches of words of `value` bits among thresholds of `threshold` bits."""
+    """Return the counts of `count` searches of words of `value` bits among thresholds of `threshold` bits.
+
+    Parameters
+    ----------
+    value, threshold : int
+        Bits of a searched word and of a threshold.
+    thresholds : int
+        Their number.
+    count : int
+        Searches of one sample.
+
+    Returns
+    -------
+    list of tuples
+        As `mfsim.ops.op.rows` takes them.
+    """
     steps = search_steps(thresholds)
     return [
         ("lut", (steps, threshold), count * steps),
@@ -137,12 +259,40 @@ def search_rows(value: int, threshold: int, thresholds: int, count: int) -> list
 
 
 def result_range(rows: Rows, lo: int, hi: int) -> Range:
-    """Return the range of the result with bounds lo..hi of what rows see."""
+    """Return the range of the result with bounds lo..hi of what rows see.
+
+    Parameters
+    ----------
+    rows : Rows
+        What rows see.
+    lo, hi : int
+        Least and greatest code at a seen entry.
+
+    Returns
+    -------
+    Range
+        With 0 where some entry is hidden.
+    """
     return Range.of(min(lo, 0), max(hi, 0)) if rows.hidden else Range.of(lo, hi)
 
 
 def seen_rows(x: np.ndarray, masks: Sequence[np.ndarray]) -> Iterator[tuple[tuple[int, ...], list[int]]]:
-    """Yield the index of each row of x [batch, ..., N] and the places that it sees, for rows that see any."""
+    """Yield the index of each row of x [batch, ..., N] and the places that it sees, for rows that see any.
+
+    Parameters
+    ----------
+    x : array, shape (batch, ..., N)
+        Codes.
+    masks : sequence of at most one array
+        0 and 1, broadcast against x; empty if rows see everything.
+
+    Yields
+    ------
+    index : tuple of int
+        Of the axes in front of the row.
+    places : list of int
+        In 0..N - 1, ascending, at least one.
+    """
     seen = np.broadcast_to(masks[0], x.shape) if masks else np.ones(x.shape, dtype=bool)
     for row in np.ndindex(*x.shape[:-1]):
         places = [i for i, allowed in enumerate(seen[row]) if allowed]
@@ -151,10 +301,34 @@ def seen_rows(x: np.ndarray, masks: Sequence[np.ndarray]) -> Iterator[tuple[tupl
 
 
 def grid(fraction: int) -> Scale:
-    """Return the scale 2^-F."""
+    """Return the scale 2^-F.
+
+    Parameters
+    ----------
+    fraction : int
+        F.
+
+    Returns
+    -------
+    Scale
+        Per tensor.
+    """
     return Scale.of(-fraction)
 
 
 def unsigned(hi: int, what: str) -> Format:
-    """Return the word of 0..hi."""
+    """Return the word of 0..hi.
+
+    Parameters
+    ----------
+    hi : int
+        Greatest code, at least 0.
+    what : str
+        What the word holds, for errors.
+
+    Returns
+    -------
+    Format
+        The smallest unsigned word.
+    """
     return Format.of_range(0, hi, what)

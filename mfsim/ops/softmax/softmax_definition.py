@@ -43,7 +43,32 @@ class Terms:
 
     @classmethod
     def of(cls, op: str, x, table, mask) -> Terms:
-        """Return the bounds for x under `mask`; errors name `op`."""
+        """Return the bounds for x under `mask`; errors name `op`.
+
+        Parameters
+        ----------
+        op : str
+            Name of the op, for errors.
+        x : Tensor, shape (batch, ..., N)
+            An activation with one scale.
+        table : Tensor, shape (size,)
+            A constant: the table of exp.
+        mask : Tensor or None
+            See `mfsim.ops.softmax.rows.rows_of`.
+
+        Returns
+        -------
+        Terms
+            Bounds for the range of x.
+
+        Raises
+        ------
+        ShapeError
+            If x, the table or the mask have wrong shapes.
+        FormatError
+            If x has several scales, the mask other codes than 0 and 1, or the table does not start with a power of
+            two of at least 2, rises, or has a negative entry.
+        """
         rows, codes = rows_of(op, x, mask), table_codes(op, "exp_table", table)
         if codes[0] < 2 or codes[0].bit_count() != 1:
             raise FormatError(f"`exp_table` of op `{op}` must start with a power of two of at least 2, not {codes[0]}")
@@ -68,13 +93,37 @@ class Terms:
         return "high" if self.spread >= self.size else "none"
 
     def least_sum(self, term: int, seen: int) -> int:
-        """Return the least sum of a row of `seen` entries, one of which is `term` and one 2**P."""
+        """Return the least sum of a row of `seen` entries, one of which is `term` and one 2**P.
+
+        Parameters
+        ----------
+        term : int
+            One of `entries`.
+        seen : int
+            Entries that the row sees: at least 1, and at least 2 for a term below 2**P.
+
+        Returns
+        -------
+        int
+            At least 2**P.
+        """
         if term == self.top:
             return term + (seen - 1) * self.entries[-1]
         return term + self.top + (seen - 2) * self.entries[-1]
 
     def bounds(self, value: Callable[[int, int], int]) -> tuple[int, int]:
-        """Return the exact bounds of value(t, S), which must not rise with S, over all that rows see."""
+        """Return the exact bounds of value(t, S), which must not rise with S, over all that rows see.
+
+        Parameters
+        ----------
+        value : callable
+            Maps a term and a row sum to an int.
+
+        Returns
+        -------
+        (int, int)
+            Least and greatest value.
+        """
         few, many = self.rows.fewest, max(self.rows.seen)
         reached = set(self.entries) if many > 1 else {self.top}
         least = min(value(t, t + (many - 1) * self.top) for t in reached)
@@ -90,7 +139,18 @@ class Terms:
         }
 
     def is_tight(self, x) -> bool:
-        """Whether exact bounds are attained: every entry of x takes every code of its range."""
+        """Whether exact bounds are attained: every entry of x takes every code of its range.
+
+        Parameters
+        ----------
+        x : Tensor
+            The input.
+
+        Returns
+        -------
+        bool
+            Whether the ranges of x and of the mask are those for which the bounds are exact.
+        """
         return x.range.axis is None and self.rows.whole
 
 
@@ -104,12 +164,38 @@ TERMS_HELD = {
 
 
 def mask_of(tensors, without: int):
-    """Return the mask behind `without` inputs, or None."""
+    """Return the mask behind `without` inputs, or None.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        Inputs of the op; x and the table are the first two.
+    without : int
+        Inputs in front of the mask.
+
+    Returns
+    -------
+    Tensor or None
+        None where there are no more inputs.
+    """
     return tensors[without] if len(tensors) > without else None
 
 
 def derivation(op: str, without: int):
-    """Return the function that derives `clamp` and `hidden` for an op with `without` inputs before the mask."""
+    """Return the function that derives `clamp` and `hidden` for an op with `without` inputs before the mask.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+    without : int
+        Inputs in front of the mask.
+
+    Returns
+    -------
+    callable
+        The `derive` of the op: it maps tensors and attributes to a dict.
+    """
 
     def derive(tensors, attributes):
         terms = Terms.of(op, tensors[0], tensors[1], mask_of(tensors, without))
@@ -119,7 +205,31 @@ def derivation(op: str, without: int):
 
 
 def terms_of(op: str, tensors, attributes, without: int) -> Terms:
-    """Return the bounds, with `clamp` and `hidden` checked."""
+    """Return the bounds, with `clamp` and `hidden` checked.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+    tensors : sequence of Tensor
+        Inputs of the op; x and the table are the first two.
+    attributes : mapping
+        With `clamp` and `hidden`.
+    without : int
+        Inputs in front of the mask.
+
+    Returns
+    -------
+    Terms
+        Bounds for the range of x.
+
+    Raises
+    ------
+    ShapeError
+        If x, the table or the mask have wrong shapes.
+    FormatError
+        If x, the table or the mask do not suit the op, or `clamp` or `hidden` are not those needed.
+    """
     terms = Terms.of(op, tensors[0], tensors[1], mask_of(tensors, without))
     check_clamp(op, attributes, terms.clamp)
     if terms.rows.live and attributes["hidden"] != tensors[0].range.low:
@@ -130,7 +240,24 @@ def terms_of(op: str, tensors, attributes, without: int) -> Terms:
 
 
 def weighed(x: np.ndarray, table: np.ndarray, masks, divided: Callable[[int, int, int], int]) -> np.ndarray:
-    """Return divided(d, t, S) for what each row sees, 0 elsewhere, from the definition above."""
+    """Return divided(d, t, S) for what each row sees, 0 elsewhere, from the definition above.
+
+    Parameters
+    ----------
+    x : object array, shape (batch, ..., N)
+        Codes, Python ints.
+    table : array, shape (size,)
+        Entries of the table of exp.
+    masks : sequence of at most one array
+        0 and 1, broadcast against x.
+    divided : callable
+        Maps d, t and S to a code.
+
+    Returns
+    -------
+    object array, shape of x
+        Codes.
+    """
     y = np.zeros(x.shape, dtype=object)
     for row, places in seen_rows(x, masks):
         codes = [x[row][i] for i in places]
@@ -142,7 +269,24 @@ def weighed(x: np.ndarray, table: np.ndarray, masks, divided: Callable[[int, int
 
 
 def term_rows(node, x, table, rows: Rows, raised: bool) -> list[tuple[Any, ...]]:
-    """Return the counts of maximum, distances, terms and sums; `raised` if a live mask makes S be compared."""
+    """Return the counts of maximum, distances, terms and sums; `raised` if a live mask makes S be compared.
+
+    Parameters
+    ----------
+    node : Node
+        With `clamp` and the words of `Terms.words`.
+    x, table : Tensor
+        The inputs.
+    rows : Rows
+        What rows see.
+    raised : bool
+        Whether the form divides by S.
+
+    Returns
+    -------
+    list of tuples
+        As `mfsim.ops.op.rows` takes them.
+    """
     entries, count, bits = rows.entries, rows.count, x.format.bits
     distance, term, total = (node.words[name].bits for name in ("distance", "term", "sum"))
     counts: list[tuple[Any, ...]] = [

@@ -54,7 +54,27 @@ class Logarithm:
 
     @classmethod
     def of(cls, tensors, terms: Terms) -> Logarithm:
-        """Return the logarithm of sums of `terms`."""
+        """Return the logarithm of sums of `terms`.
+
+        Parameters
+        ----------
+        tensors : sequence of Tensor
+            (x, exp_table, thresholds, lnk_table, lnm_table, ...).
+        terms : Terms
+            Bounds of the sums.
+
+        Returns
+        -------
+        Logarithm
+            With Python ints.
+
+        Raises
+        ------
+        ShapeError
+            If a table is not a constant with one axis.
+        FormatError
+            If thresholds or tables do not suit the table of exp.
+        """
         thresholds = check_thresholds(NAME, tensors[2])
         lnk, lnm = (table_codes(NAME, f"{name}_table", t) for name, t in zip(("lnk", "lnm"), tensors[3:5], strict=True))
         bits = terms.table_bits
@@ -76,14 +96,36 @@ class Logarithm:
         return cls(bits, mantissa_bits, tuple(lnk), tuple(lnm))
 
     def of_sum(self, total: int) -> int:
-        """Return L of one sum."""
+        """Return L of one sum.
+
+        Parameters
+        ----------
+        total : int
+            From 2**P to the greatest sum of the terms.
+
+        Returns
+        -------
+        int
+            In steps of d 2**g, at least 0.
+        """
         j = total.bit_length() - 1 - self.table_bits
         places = self.table_bits + j - self.mantissa_bits
         mantissa = (total + (1 << places - 1)) >> places
         return self.lnk[j] + self.lnm[mantissa - (1 << self.mantissa_bits)]
 
     def bounds(self, least: int, greatest: int) -> tuple[int, int]:
-        """Return the bounds of L for sums in least..greatest: L rises between powers of two."""
+        """Return the bounds of L for sums in least..greatest: L rises between powers of two.
+
+        Parameters
+        ----------
+        least, greatest : int
+            Sums, least at least 2**P.
+
+        Returns
+        -------
+        (int, int)
+            Least and greatest L.
+        """
         powers = range(least.bit_length(), greatest.bit_length())
         met = [self.of_sum(s) for s in (least, greatest, *((1 << b) - below for b in powers for below in (0, 1)))]
         return min(met), max(met)

@@ -16,14 +16,37 @@ from mfsim.ops.function_table import DIGITS, MAX_ENTRIES, checked_gain, nearest
 
 
 def row_bits(length: int) -> int:
-    """Return n = ceil(log2 length): a sum of `length` words takes n more bits."""
+    """Return n = ceil(log2 length): a sum of `length` words takes n more bits.
+
+    Parameters
+    ----------
+    length : int; N, entries of a row.
+
+    Returns
+    -------
+    int; bits, at least 0.
+
+    Raises
+    ------
+    ShapeError
+        If `length` is below 1.
+    """
     if length < 1:
         raise ShapeError(f"a row must have at least 1 entry, not {length}")
     return (length - 1).bit_length()
 
 
 def default_fraction(length: int) -> int:
-    """Return F = max(8, n + 1): on the grid 2**-F a mean weight of a row of `length` is at least 2 LSB."""
+    """Return F = max(8, n + 1): on the grid 2**-F a mean weight of a row of `length` is at least 2 LSB.
+
+    Parameters
+    ----------
+    length : int; N, at least 1.
+
+    Returns
+    -------
+    int; bits, at least 8.
+    """
     return max(8, row_bits(length) + 1)
 
 
@@ -32,6 +55,14 @@ def nearest_power_thresholds(count: int) -> tuple[int, ...]:
 
     The number of them that an integer v >= 1 reaches is k with 2**(k - 1/2) <= v < 2**(k + 1/2): the nearest
     power of two in the log domain, as long as v < 2**(count + 1/2).
+
+    Parameters
+    ----------
+    count : int; at least 0.
+
+    Returns
+    -------
+    tuple of `count` ints; strictly ascending, from 2.
     """
     # 2**(2j - 1) is no square, so the floor of its root is one below the ceiling.
     return tuple(math.isqrt(1 << (2 * j - 1)) + 1 for j in range(1, count + 1))
@@ -64,19 +95,48 @@ def softmax_table_bits(fraction: int, length: int) -> int:
     """Return P = max(12, F + n): keeps the error at about 1 LSB for every row of `length` entries.
 
     It is less where 2**P (2**(F + 1) + N), the greatest numerator, would not fit 61 bits.
+
+    Parameters
+    ----------
+    fraction : int; F, at least 1.
+    length : int; N, at least 1.
+
+    Returns
+    -------
+    int; bits, at least 12.
     """
     n = row_bits(length)
     return max(12, min(fraction + n, MOST_BITS - 1 - max(fraction + 1, n)))
 
 
 def default_fine_bits(fraction: int, x_exponent: int, gain: float = 1.0) -> int:
-    """Return g = F + 1 - e + ceil(log2 gain), at least 0: logarithms lie on gain 2**-(e + g) <= 2**-(F + 1)."""
+    """Return g = F + 1 - e + ceil(log2 gain), at least 0: logarithms lie on gain 2**-(e + g) <= 2**-(F + 1).
+
+    Parameters
+    ----------
+    fraction : int; F, at least 1.
+    x_exponent : int; -e.
+    gain : float; factor of x, positive.
+
+    Returns
+    -------
+    int; bits, at least 0.
+    """
     mantissa, exponent = math.frexp(gain)
     return max(0, fraction + 1 + x_exponent + exponent - (mantissa == 0.5))
 
 
 def reciprocal_bits(fraction: int, table_bits: int) -> int:
-    """Return K = P + F + 4, at most 61: the floored reciprocal costs at most 2**(P + F - K), so 1/16 LSB."""
+    """Return K = P + F + 4, at most 61: the floored reciprocal costs at most 2**(P + F - K), so 1/16 LSB.
+
+    Parameters
+    ----------
+    fraction, table_bits : int; f and P, in bits.
+
+    Returns
+    -------
+    int; bits, at most 61.
+    """
     return min(table_bits + fraction + 4, MOST_BITS)
 
 
@@ -116,12 +176,31 @@ def _falling(limit: int, gain: mpmath.mpf, exponent: int, unit_bits: int) -> tup
 
 
 def reciprocal_one(fraction: int, table_bits: int) -> int:
-    """Return 2**K, which the row sum divides (`reciprocal_bits`)."""
+    """Return 2**K, which the row sum divides (`reciprocal_bits`).
+
+    Parameters
+    ----------
+    fraction, table_bits : int; f and P, in bits.
+
+    Returns
+    -------
+    int; a power of two of at most 2**61.
+    """
     return 1 << reciprocal_bits(fraction, table_bits)
 
 
 def softmax_shift_thresholds(table_bits: int, length: int) -> tuple[int, ...]:
-    """Return ceil(2**(j - 1/2)), j = 1 .. P + n + 1: how many a row sum S reaches is log2 S, rounded."""
+    """Return ceil(2**(j - 1/2)), j = 1 .. P + n + 1: how many a row sum S reaches is log2 S, rounded.
+
+    Parameters
+    ----------
+    table_bits : int; P.
+    length : int; N, at least 1.
+
+    Returns
+    -------
+    tuple of int; strictly ascending, from 2.
+    """
     return nearest_power_thresholds(table_bits + row_bits(length) + 1)
 
 
@@ -159,10 +238,26 @@ def log_tables(
     The logarithm of the row sum is taken in steps of x itself (gain 2**-(e + g)), so that it is added to
     d 2**g without a further factor. `fine_bits` is g, by default that of `default_fine_bits`.
 
+    Parameters
+    ----------
+    x_exponent : int; -e.
+    length : int; N, at least 1.
+    fraction : int; F, 1..24.
+    gain : float; factor of x, positive.
+    table_bits : int; P.
+    fine_bits : int, optional; g, 0..24; that of `default_fine_bits` if left out.
+    mantissa_bits : int; M, 1..P - 1.
+
+    Returns
+    -------
+    LogTables; with Python ints.
+
     Raises
     ------
+    ShapeError
+        If `length` is below 1.
     FormatError
-        If `mantissa_bits` is not in 1 .. P - 1, or `out_table` would need more than 2**16 entries.
+        If `gain` or a number of bits is out of range, or `out_table` would need more than 2**16 entries.
     """
     exact_gain = checked_gain(gain)
     _check_bits("fraction", fraction, 1, 24)
@@ -192,7 +287,16 @@ def log_tables(
 
 
 def tanh_l1_table_bits(fraction: int) -> int:
-    """Return P = 12 up to F = 10, else F + 4."""
+    """Return P = 12 up to F = 10, else F + 4.
+
+    Parameters
+    ----------
+    fraction : int; F, at least 1.
+
+    Returns
+    -------
+    int; bits, at least 12.
+    """
     return 12 if fraction <= 10 else fraction + 4
 
 
@@ -229,12 +333,37 @@ def tanh_table(x_exponent: int, bits: int, table_bits: int, gain: float = 1.0, s
 
 
 def eps_code(eps: float, table_bits: int) -> int:
-    """Return `eps` on the grid 2**-P: at least 1, so that the divisor of a row of zeros is positive."""
+    """Return `eps` on the grid 2**-P: at least 1, so that the divisor of a row of zeros is positive.
+
+    Parameters
+    ----------
+    eps : float; in 0..1, 0 left out.
+    table_bits : int; P, at least 0.
+
+    Returns
+    -------
+    int; in 1..2**P, rounded to nearest, halves up.
+
+    Raises
+    ------
+    FormatError
+        If `eps` is out of range.
+    """
     if not 0 < eps <= 1:
         raise FormatError(f"`eps` must be positive and at most 1, not {eps!r}")
     return max(1, int(Fraction(eps) * (1 << table_bits) + Fraction(1, 2)))
 
 
 def tanh_l1_shift_thresholds(table_bits: int, length: int) -> tuple[int, ...]:
-    """Return ceil(2**(j - 1/2)), j = 1 .. P + n + 2: how many the divisor reaches is its log2, rounded."""
+    """Return ceil(2**(j - 1/2)), j = 1 .. P + n + 2: how many the divisor reaches is its log2, rounded.
+
+    Parameters
+    ----------
+    table_bits : int; P.
+    length : int; N, at least 1.
+
+    Returns
+    -------
+    tuple of int; strictly ascending, from 2.
+    """
     return nearest_power_thresholds(table_bits + row_bits(length) + 2)

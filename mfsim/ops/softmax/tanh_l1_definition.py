@@ -47,7 +47,34 @@ class Magnitudes:
 
     @classmethod
     def of(cls, op: str, x, table, mask, eps: int) -> Magnitudes:
-        """Return the bounds for x under `mask`; errors name `op`."""
+        """Return the bounds for x under `mask`; errors name `op`.
+
+        Parameters
+        ----------
+        op : str
+            Name of the op, for errors.
+        x : Tensor, shape (batch, ..., N)
+            An activation with one scale.
+        table : Tensor, shape (size,)
+            A constant: the table of tanh.
+        mask : Tensor or None
+            See `mfsim.ops.softmax.rows.rows_of`.
+        eps : int
+            At least 1, in units of a term.
+
+        Returns
+        -------
+        Magnitudes
+            Bounds for the range of x.
+
+        Raises
+        ------
+        ShapeError
+            If x, the table or the mask have wrong shapes.
+        FormatError
+            If x has several scales, the mask other codes than 0 and 1, `eps` is below 1, or the table does not
+            start with 0 or falls.
+        """
         rows, codes = rows_of(op, x, mask), table_codes(op, "tanh_table", table)
         if codes[0] != 0 or any(a > b for a, b in itertools.pairwise(codes)):
             raise FormatError(f"`tanh_table` of op `{op}` must start with 0 and never fall")
@@ -76,7 +103,18 @@ class Magnitudes:
         return "high" if self.largest >= self.size else "none"
 
     def bounds(self, value: Callable[[int, int], int]) -> tuple[int, int]:
-        """Return the exact bounds of sign(x) value(t, L), where value must not rise with L."""
+        """Return the exact bounds of sign(x) value(t, L), where value must not rise with L.
+
+        Parameters
+        ----------
+        value : callable
+            Maps a term and a divisor to an int of at least 0.
+
+        Returns
+        -------
+        (int, int)
+            Least and greatest signed value.
+        """
         few, many = self.rows.fewest, max(self.rows.seen)
         least, greatest = min(self.terms), max(self.terms)
 
@@ -100,7 +138,18 @@ class Magnitudes:
         }
 
     def is_tight(self, x) -> bool:
-        """Whether exact bounds are attained: every entry of x takes every code of its range."""
+        """Whether exact bounds are attained: every entry of x takes every code of its range.
+
+        Parameters
+        ----------
+        x : Tensor
+            The input.
+
+        Returns
+        -------
+        bool
+            Whether the ranges of x and of the mask are those for which the bounds are exact.
+        """
         return x.range.axis is None and self.rows.whole
 
 
@@ -113,25 +162,105 @@ DIVISOR_HELD = {
 
 
 def magnitudes(op: str, tensors, attributes, without: int) -> Magnitudes:
-    """Return the bounds for an op with `without` inputs before the mask."""
+    """Return the bounds for an op with `without` inputs before the mask.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+    tensors : sequence of Tensor
+        Inputs of the op; x and the table are the first two.
+    attributes : mapping
+        With `eps`.
+    without : int
+        Inputs in front of the mask.
+
+    Returns
+    -------
+    Magnitudes
+        Bounds for the range of x.
+
+    Raises
+    ------
+    ShapeError
+        If x, the table or the mask have wrong shapes.
+    FormatError
+        If x, the table, the mask or `eps` do not suit the op.
+    """
     mask = tensors[without] if len(tensors) > without else None
     return Magnitudes.of(op, tensors[0], tensors[1], mask, attributes["eps"])
 
 
 def derivation(op: str, without: int):
-    """Return the function that derives `clamp`."""
+    """Return the function that derives `clamp`.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+    without : int
+        Inputs in front of the mask.
+
+    Returns
+    -------
+    callable
+        The `derive` of the op: it maps tensors and attributes to a dict.
+    """
     return lambda tensors, attributes: {"clamp": magnitudes(op, tensors, attributes, without).clamp}
 
 
 def checked(op: str, tensors, attributes, without: int) -> Magnitudes:
-    """Return the bounds, with `clamp` checked."""
+    """Return the bounds, with `clamp` checked.
+
+    Parameters
+    ----------
+    op : str
+        Name of the op, for errors.
+    tensors : sequence of Tensor
+        Inputs of the op; x and the table are the first two.
+    attributes : mapping
+        With `eps` and `clamp`.
+    without : int
+        Inputs in front of the mask.
+
+    Returns
+    -------
+    Magnitudes
+        Bounds for the range of x.
+
+    Raises
+    ------
+    ShapeError
+        If x, the table or the mask have wrong shapes.
+    FormatError
+        If x, the table, the mask or `eps` do not suit the op, or `clamp` leaves out a needed comparison.
+    """
     found = magnitudes(op, tensors, attributes, without)
     check_clamp(op, attributes, found.clamp)
     return found
 
 
 def weighed(x: np.ndarray, table: np.ndarray, masks, eps: int, divided: Callable[[int, int], int]) -> np.ndarray:
-    """Return sign(x) divided(t, L) for what each row sees, 0 elsewhere, from the definition above."""
+    """Return sign(x) divided(t, L) for what each row sees, 0 elsewhere, from the definition above.
+
+    Parameters
+    ----------
+    x : object array, shape (batch, ..., N)
+        Codes, Python ints.
+    table : array, shape (size,)
+        Entries of the table of tanh.
+    masks : sequence of at most one array
+        0 and 1, broadcast against x.
+    eps : int
+        At least 1.
+    divided : callable
+        Maps t and L to a code of at least 0.
+
+    Returns
+    -------
+    object array, shape of x
+        Codes.
+    """
     y = np.zeros(x.shape, dtype=object)
     for row, places in seen_rows(x, masks):
         weights = {i: table[min(abs(x[row][i]), len(table) - 1)] for i in places}
@@ -142,7 +271,22 @@ def weighed(x: np.ndarray, table: np.ndarray, masks, eps: int, divided: Callable
 
 
 def magnitude_rows(node, x, table, rows: Rows) -> list[tuple[Any, ...]]:
-    """Return the counts of magnitudes, terms, divisors and signs."""
+    """Return the counts of magnitudes, terms, divisors and signs.
+
+    Parameters
+    ----------
+    node : Node
+        With `clamp` and the words `magnitude`, `term`, `sum` and `quotient`.
+    x, table : Tensor
+        The inputs.
+    rows : Rows
+        What rows see.
+
+    Returns
+    -------
+    list of tuples
+        As `mfsim.ops.op.rows` takes them.
+    """
     entries, bits = rows.entries, x.format.bits
     magnitude, term, total = (node.words[name].bits for name in ("magnitude", "term", "sum"))
     clamped = entries * (node.attributes["clamp"] == "high")

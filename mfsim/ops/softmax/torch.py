@@ -28,7 +28,26 @@ HIDDEN_CODE = -(2**62)
 def softmax(
     x: torch.Tensor, x_scale: Scale, exp_table: torch.Tensor, y_scale: Scale, mask: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Return softmax by a division for each entry."""
+    """Return softmax by a division for each entry.
+
+    Parameters
+    ----------
+    x : float tensor, shape (..., N)
+        Values on x_scale.
+    x_scale : tensor or float
+        A power of two.
+    exp_table : int64 tensor, shape (size,)
+        Never rising, from 2**P; see `mfsim.ops.softmax.tables.exp_table`.
+    y_scale : tensor or float
+        2**-F, the grid of the result.
+    mask : tensor, optional
+        0 and 1, broadcast against x: what each row sees; everything if left out.
+
+    Returns
+    -------
+    float tensor, shape of x
+        Codes times y_scale, without a gradient; 0 at hidden entries.
+    """
 
     def divided(d: torch.Tensor, t: torch.Tensor, total: torch.Tensor, one: int) -> torch.Tensor:
         return rounded_quotient(t * one, total)
@@ -44,7 +63,28 @@ def softmax_recip(
     y_scale: Scale,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Return softmax by one reciprocal for each row; `recip_one` is an int64 scalar, 2**K."""
+    """Return softmax by one reciprocal for each row; `recip_one` is an int64 scalar, 2**K.
+
+    Parameters
+    ----------
+    x : float tensor, shape (..., N)
+        Values on x_scale.
+    x_scale : tensor or float
+        A power of two.
+    exp_table : int64 tensor, shape (size,)
+        Never rising, from 2**P; see `mfsim.ops.softmax.tables.exp_table`.
+    recip_one : int64 scalar tensor
+        2**K, the dividend of the reciprocal.
+    y_scale : tensor or float
+        2**-F, the grid of the result.
+    mask : tensor, optional
+        0 and 1, broadcast against x: what each row sees; everything if left out.
+
+    Returns
+    -------
+    float tensor, shape of x
+        Codes times y_scale, without a gradient; 0 at hidden entries.
+    """
 
     def divided(d: torch.Tensor, t: torch.Tensor, total: torch.Tensor, one: int) -> torch.Tensor:
         gap = torch.div(recip_one, one, rounding_mode="floor")
@@ -62,7 +102,28 @@ def softmax_shift(
     y_scale: Scale,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Return softmax with the row sum rounded to a power of two; `thresholds` is int64 and ascending."""
+    """Return softmax with the row sum rounded to a power of two; `thresholds` is int64 and ascending.
+
+    Parameters
+    ----------
+    x : float tensor, shape (..., N)
+        Values on x_scale.
+    x_scale : tensor or float
+        A power of two.
+    exp_table : int64 tensor, shape (size,)
+        Never rising, from 2**P; see `mfsim.ops.softmax.tables.exp_table`.
+    thresholds : int64 tensor, one axis
+        Ascending; how many a sum reaches is its exponent.
+    y_scale : tensor or float
+        2**-F, the grid of the result.
+    mask : tensor, optional
+        0 and 1, broadcast against x: what each row sees; everything if left out.
+
+    Returns
+    -------
+    float tensor, shape of x
+        Codes times y_scale, without a gradient; 0 at hidden entries.
+    """
 
     def divided(d: torch.Tensor, t: torch.Tensor, total: torch.Tensor, one: int) -> torch.Tensor:
         gap = torch.div(power_of(reached(total, thresholds)), one, rounding_mode="floor")
@@ -83,7 +144,32 @@ def softmax_log(
     y_scale: Scale,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Return softmax by a subtraction in the log domain; the int64 tables are those of `mfsim.ops.softmax.tables.LogTables`."""
+    """Return softmax by a subtraction in the log domain; the int64 tables are those of `mfsim.ops.softmax.tables.LogTables`.
+
+    Parameters
+    ----------
+    x : float tensor, shape (..., N)
+        Values on x_scale.
+    x_scale : tensor or float
+        A power of two.
+    exp_table : int64 tensor, shape (size,)
+        Never rising, from 2**P; see `mfsim.ops.softmax.tables.exp_table`.
+    thresholds : int64 tensor, shape (n + 1,)
+        Powers of two from 2**(P + 1).
+    lnk_table, lnm_table, out_table : int64 tensors, one axis
+        Logarithms of the exponent and of the mantissa of a sum, and results.
+    fine : int64 scalar tensor
+        2**g.
+    y_scale : tensor or float
+        2**-F, the grid of the result.
+    mask : tensor, optional
+        0 and 1, broadcast against x: what each row sees; everything if left out.
+
+    Returns
+    -------
+    float tensor, shape of x
+        Codes times y_scale, without a gradient; 0 at hidden entries.
+    """
 
     def divided(d: torch.Tensor, t: torch.Tensor, total: torch.Tensor, one: int) -> torch.Tensor:
         j = reached(total, thresholds)
@@ -146,7 +232,28 @@ def tanh_l1(
     y_scale: Scale,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Return tanh-l1 by a division for each entry."""
+    """Return tanh-l1 by a division for each entry.
+
+    Parameters
+    ----------
+    x : float tensor, shape (..., N)
+        Values on x_scale.
+    x_scale : tensor or float
+        A power of two.
+    tanh_table : int64 tensor, shape (size,)
+        Never falling, from 0; see `mfsim.ops.softmax.tables.tanh_table`.
+    eps : int64 scalar tensor
+        Added to the sum of the terms of a row, at least 1.
+    y_scale : tensor or float
+        2**-F, the grid of the result.
+    mask : tensor, optional
+        0 and 1, broadcast against x: what each row sees; everything if left out.
+
+    Returns
+    -------
+    float tensor, shape of x
+        Codes times y_scale, without a gradient; 0 at hidden entries.
+    """
     return _tanh_l1("TanhL1", x, x_scale, tanh_table, eps, (), y_scale, mask, lambda total: total)
 
 
@@ -159,7 +266,30 @@ def tanh_l1_shift(
     y_scale: Scale,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Return tanh-l1 with the divisor rounded to a power of two; `thresholds` is int64 and ascending."""
+    """Return tanh-l1 with the divisor rounded to a power of two; `thresholds` is int64 and ascending.
+
+    Parameters
+    ----------
+    x : float tensor, shape (..., N)
+        Values on x_scale.
+    x_scale : tensor or float
+        A power of two.
+    tanh_table : int64 tensor, shape (size,)
+        Never falling, from 0; see `mfsim.ops.softmax.tables.tanh_table`.
+    eps : int64 scalar tensor
+        Added to the sum of the terms of a row, at least 1.
+    thresholds : int64 tensor, one axis
+        Ascending; how many a sum reaches is its exponent.
+    y_scale : tensor or float
+        2**-F, the grid of the result.
+    mask : tensor, optional
+        0 and 1, broadcast against x: what each row sees; everything if left out.
+
+    Returns
+    -------
+    float tensor, shape of x
+        Codes times y_scale, without a gradient; 0 at hidden entries.
+    """
 
     def divisor(total: torch.Tensor) -> torch.Tensor:
         return power_of(reached(total, thresholds))

@@ -163,6 +163,21 @@ def transform(source, target, n, inner, order, level):
     """Transform blocks of n codes that lie `inner` apart in flat `source` into flat `target`, which may be the same.
 
     Both are of one integer type, in which sums wrap; their size is a multiple of n * inner. `level` is one of `FORMS`.
+
+    Parameters
+    ----------
+    source : integer array, flat
+        Codes, C-contiguous.
+    target : integer array, flat
+        As long as `source` and of its type; filled.
+    n : int
+        Length of a block, a power of two.
+    inner : int
+        Codes from one code of a block to the next, at least 1.
+    order : str
+        Order of the results: "natural", "sequency" or "dyadic".
+    level : str
+        Level of instructions.
     """
     source, target = (array.view(f"i{array.itemsize}") for array in (source, target))
     if order == "natural":
@@ -179,12 +194,37 @@ def transform(source, target, n, inner, order, level):
 
 
 def prepare_wht(inputs, outputs, attributes):
-    """Return `run`: it takes codes of any integer type."""
+    """Return `run`: it takes codes of any integer type.
+
+    Parameters
+    ----------
+    inputs : list of Operand
+        x [...], transformed along the last `dims` axes; shapes are those of one sample.
+    outputs : list of one Operand
+        y of the shape of x, with its proved range.
+    attributes : mapping
+        Complete attributes: `block`, `dims`, `order`, `norm`, `inverse`.
+
+    Returns
+    -------
+    callable
+        run(inputs, attributes, outputs); it returns None.
+    """
     return run_wht
 
 
 def run_wht(inputs, attributes, outputs):
-    """Fill the output of op `wht` for codes of any integer type, at the level of this machine."""
+    """Fill the output of op `wht`: Walsh-Hadamard transforms.
+
+    Parameters
+    ----------
+    inputs : list of arrays of any integer types
+        C-contiguous codes: x [batch, ...], transformed along the last `dims` axes.
+    attributes : mapping
+        Complete attributes: `block`, `dims`, `order`, `norm`, `inverse`.
+    outputs : list of one array of any integer type
+        Preallocated and filled completely: y of the shape of x.
+    """
     x, y = inputs[0], outputs[0]
     level = cpu.best(tuple(WHT_ISAS))
     dims, block, order = attributes["dims"], attributes["block"], attributes["order"]

@@ -24,7 +24,20 @@ def _plain_wht(y, inner, n):
 
 
 def natural_rows(n, order):
-    """Return the natural index of each row: for sequency the bit-reversed Gray code, for dyadic the reversed bits."""
+    """Return the natural index of each row: for sequency the bit-reversed Gray code, for dyadic the reversed bits.
+
+    Parameters
+    ----------
+    n : int
+        Length of a block, a power of two.
+    order : str
+        "sequency" or "dyadic"; "natural" is not asked for.
+
+    Returns
+    -------
+    int64 array, shape (n,)
+        A permutation of 0..n-1.
+    """
     q = n.bit_length() - 1
     index = np.arange(n)
     gray = index ^ (index >> 1) if order == "sequency" else index
@@ -35,6 +48,17 @@ def natural_rows(n, order):
 
 
 def run_wht(inputs, attributes, outputs):
+    """Fill the output of op `wht`: Walsh-Hadamard transforms.
+
+    Parameters
+    ----------
+    inputs : list of int64 arrays
+        C-contiguous codes: x [batch, ...], transformed along the last `dims` axes.
+    attributes : mapping
+        Complete attributes: `block`, `dims`, `order`, `norm`, `inverse`.
+    outputs : list of one int64 array
+        Preallocated and filled completely: y of the shape of x.
+    """
     x, y = inputs[0], outputs[0]
     y[...] = x
     for axis in range(x.ndim - 1, x.ndim - 1 - attributes["dims"], -1):

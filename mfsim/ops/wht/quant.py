@@ -23,5 +23,16 @@ class QuantWHT(WHT):
         self.input_quant = ActivationQuant(bits, signed)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the transform of the quantized x."""
+        """Return the transform of the quantized x.
+
+        Parameters
+        ----------
+        x : float tensor
+            With the shape that `WHT` takes.
+
+        Returns
+        -------
+        float tensor
+            What `WHT` gives, exact for codes times the scale.
+        """
         return super().forward(self.input_quant(x))

@@ -30,7 +30,25 @@ NORMS = ("none", "shift", "ortho")
 
 
 def block_length(length: int, block: int) -> int:
-    """Return the transform length for an axis of `length`; it must be a power of two."""
+    """Return the transform length for an axis of `length`; it must be a power of two.
+
+    Parameters
+    ----------
+    length : int
+        Codes along the axis.
+    block : int
+        Length of a transform; 0 for the whole axis.
+
+    Returns
+    -------
+    int
+        A power of two that divides `length`.
+
+    Raises
+    ------
+    ShapeError
+        If the length of the transform is no power of two, or does not divide that of the axis.
+    """
     n = block or length
     if n < 1 or n & (n - 1):
         raise ShapeError(
@@ -42,7 +60,20 @@ def block_length(length: int, block: int) -> int:
 
 
 def matrix(n: int, order: str) -> np.ndarray:
-    """Return the n x n matrix of +1 and -1, int64, rows in the given order."""
+    """Return the n x n matrix of +1 and -1, int64, rows in the given order.
+
+    Parameters
+    ----------
+    n : int
+        A power of two.
+    order : str
+        One of `ORDERS`.
+
+    Returns
+    -------
+    int64 array, shape (n, n)
+        Entries 1 and -1.
+    """
     h = np.array([[(-1) ** (i & j).bit_count() for j in range(n)] for i in range(n)], dtype=np.int64)
     if order == "sequency":
         changes = (h[:, 1:] != h[:, :-1]).sum(axis=1)
@@ -57,7 +88,27 @@ def matrix(n: int, order: str) -> np.ndarray:
 
 
 def norm_exponent(q: int, norm: str, inverse: int) -> int:
-    """Return e for the norm 2**e of a transform of length 2**q."""
+    """Return e for the norm 2**e of a transform of length 2**q.
+
+    Parameters
+    ----------
+    q : int
+        log2 of the length, at least 0.
+    norm : str
+        One of `NORMS`.
+    inverse : int
+        1 for the inverse transform, which takes the larger half of an odd q in the norm shift; else 0.
+
+    Returns
+    -------
+    int
+        In -ceil(q / 2)..0.
+
+    Raises
+    ------
+    FormatError
+        If `norm` is ortho and q is odd.
+    """
     if norm == "none":
         return 0
     if norm == "ortho":
