@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 VENV = make_venv.ROOT / ".venv.lower"
 SUBSET = (
     *("-n", "2", "-k", "not conformance or wht or mf_matmul or softmax_shift"),
-    *("tests/conformance", "tests/derived", "tests/data", "tests/report"),
+    *("tests/conformance", "tests/ops/softmax", "tests/data", "tests/report"),
     *("tests/cli/test_app.py", "tests/cli/test_commands.py"),
     *("tests/compiler/test_reader.py", "tests/compiler/test_rules.py", "tests/compiler/test_program.py"),
     *("tests/export/test_exporter.py", "tests/export/test_brevitas.py", "tests/export/test_check.py"),

@@ -45,7 +45,7 @@ def row(unit: str, setup: point.Setup) -> tuple[str, int]:
     )
     folded = quant.fold(model, torch.from_numpy(data.train.images[:2])).eval()
     network = quant.quantize(folded, Recipe(), data.train.first(point.CALIBRATION).images)
-    found = compare_realisations(network, data.test.images, references=REFERENCES, threads=1)
+    found = compare_realisations(network, data.test.images, references=REFERENCES, edges=False, threads=1)
     (codes,) = found.codes.values()
     correct = float(np.mean(classes(found.program, codes) == data.test.labels))
     return f"| `{unit}` | {correct:.2%} | {found.compared:,} | {found.differences:,} |", found.differences

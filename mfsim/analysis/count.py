@@ -205,7 +205,16 @@ class CountReport(Tabular):
         }
 
     def write_csv(self, folder: str | os.PathLike[str]) -> list[pathlib.Path]:
-        """Write each listing as a CSV file into `folder` and return the paths."""
+        """Write each listing as a CSV file into `folder` and return the paths.
+
+        Parameters
+        ----------
+        folder : str or path, made if missing
+
+        Returns
+        -------
+        list of path, one for each listing
+        """
         return write_listings(self.listings(), folder)
 
     def _sorted(self, sums: dict[str, int]) -> dict[str, int]:
@@ -264,7 +273,16 @@ def count(program: Program, rule: str = "full", allow_uncounted: bool = False, t
 
 
 def paper_rows(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows that the rule `paper` counts."""
+    """Return the rows that the rule `paper` counts.
+
+    Parameters
+    ----------
+    rows : iterable of Row, those of a full count
+
+    Returns
+    -------
+    list of Row, in the same order
+    """
     linear = ops.named(Trait.MULTIPLY_ACCUMULATE)
     return [row for row in rows if row.primitive == "mul" and row.op in linear and not row.offline]
 
@@ -276,19 +294,34 @@ def _why_uncounted(node: Node) -> str:
 
 
 def check_rule(rule: str) -> None:
-    """Raise `CountError` unless `rule` is one of `RULES`."""
+    """Raise `CountError` unless `rule` is one of `RULES`.
+
+    Parameters
+    ----------
+    rule : str
+    """
     if rule not in RULES:
         raise CountError(f"`rule` must be one of {', '.join(RULES)}, not {rule!r}{did_you_mean(str(rule), RULES)}")
 
 
 def check_taps(taps: str) -> None:
-    """Raise `CountError` unless `taps` is one of `TAPS`."""
+    """Raise `CountError` unless `taps` is one of `TAPS`.
+
+    Parameters
+    ----------
+    taps : str
+    """
     if taps not in TAPS:
         raise CountError(f"`taps` must be one of {', '.join(TAPS)}, not {taps!r}{did_you_mean(str(taps), TAPS)}")
 
 
 def check_counted(uncounted: Sequence[Uncounted]) -> None:
-    """Raise `CountError`, naming the first node, if there are nodes that could not be counted."""
+    """Raise `CountError`, naming the first node, if there are nodes that could not be counted.
+
+    Parameters
+    ----------
+    uncounted : sequence of Uncounted
+    """
     if uncounted:
         first = uncounted[0]
         more = f" (and {len(uncounted) - 1} more)" if len(uncounted) > 1 else ""
@@ -305,10 +338,20 @@ def strict_multiplication_free(subject: Program | CountReport, max_table: int = 
     This is about the program. Stock ONNX Runtime does multiply when it runs the bodies in `model.onnx` and
     `integer.onnx`.
 
+    Parameters
+    ----------
+    subject : Program, or its CountReport by the rule full of the taps executed
+    max_table : int, most entries of a lookup table
+
+    Returns
+    -------
+    CountReport, the one that was checked
+
     Raises
     ------
     CountError
-        Naming the first multiplication (node, op, layer, count), or the first table or node at fault.
+        Naming the first multiplication (node, op, layer, count), or the first table or node at fault;
+        or if the count is by another rule or of other taps.
     """
     report = subject if isinstance(subject, CountReport) else count(subject)
     if report.rule != "full":

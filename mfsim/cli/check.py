@@ -33,7 +33,31 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Compare float.onnx and model.onnx in ONNX Runtime, optimisations on and off, with the torch models."""
+    """Compare float.onnx and model.onnx in ONNX Runtime, optimisations on and off, with the torch models.\f
+
+    Parameters
+    ----------
+    run : path
+        Run folder after `mfsim export`.
+    data : str, optional
+        Name or path of a data set; the one of the training where left out.
+    split : {"test", "validation", "train"}
+        Split of the data set.
+    max_difference : float
+        float.onnx: allowed difference, at least 0, as a fraction of the largest output.
+    max_sign_ties : float
+        float.onnx: allowed fraction of samples with a sign tie, in 0..1.
+    max_code_mismatches : int
+        model.onnx: allowed number of output codes that differ, at least 0.
+    min_top1 : float, optional
+        Required top-1 agreement of quantized with float, in 0..1.
+    min_sqnr : float, optional
+        Required SQNR of each quantized output, in dB.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301, D400
     with session(json, debug) as out:
         from mfsim.errors import ParityError
         from mfsim.export.check_report import Limits

@@ -54,7 +54,34 @@ def command(
     """Map products and transforms to in-memory-compute arrays: tiles, steps, conversions, adders, energy.
 
     The options after `--array` override single properties of that array.
-    """
+
+    \f
+
+    Parameters
+    ----------
+    target : path
+        Run folder, quantized model.onnx or integer.onnx.
+    array : str
+        Name of a shipped array, or a TOML file.
+    rows, columns : int, optional
+        Size of the array.
+    cell_bits : int, optional
+        Bits that one cell stores.
+    converter_bits : str, optional
+        Bits of the converters, or "ideal".
+    input_bits : int, optional
+        Bits that a line carries in one step.
+    shared_by : int, optional
+        Sums that share one converter.
+    cycle_ns : float, optional
+        Cycle time in ns; the delay of the converter model where left out.
+    csv : path, optional
+        Folder that every table is written to as CSV.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301
     with session(json, debug) as out:
         from mfsim.cim import load_array, map_program
         from mfsim.run_folder import load_program

@@ -39,7 +39,23 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Compile a quantized model to an integer program and save it as integer.onnx."""
+    """Compile a quantized model to an integer program and save it as integer.onnx.\f
+
+    Parameters
+    ----------
+    source : path
+        Run folder, quantized model.onnx or quantized third-party file.
+    out_file : path, optional
+        Output file; integer.onnx beside the model where left out.
+    multiplier_bits : int, optional
+        Bits of fixed-point multipliers; 0 refuses scales that need them.
+    measure : path, optional
+        Inputs as .npy, on which the program is compared with ONNX Runtime.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301, D400
     with session(json, debug) as out:
         from mfsim.compiler import approximations
         from mfsim.run_folder import RunFolder

@@ -39,7 +39,31 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Show what conversion rules do to each layer of a model; `mfsim train --convert` trains the result."""
+    """Show what conversion rules do to each layer of a model; `mfsim train --convert` trains the result.\f
+
+    Parameters
+    ----------
+    model : str
+        package.module:callable, or the name of a built-in model.
+    rules : path
+        TOML file with conversion rules.
+    input_shape : str, optional
+        Shape of an image, C,H,W; the converted model runs on one.
+    classes : int
+        Number of classes, at least 2, for models that take it.
+    option : list of str, optional
+        Options of the model, NAME=VALUE.
+    checkpoint : path, optional
+        Weights before conversion, as safetensors.
+    out : path, optional
+        File that the converted weights are written to.
+    seed : int
+        Seed of all random numbers, at least 0.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301, D400
     shape = _shape(input_shape) if input_shape is not None else None
     with session(json, debug) as shown:
         from mfsim.conversion import Rules

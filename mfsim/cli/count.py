@@ -71,7 +71,31 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Count the operations of one sample, by layer and primitive, with operand widths."""
+    """Count the operations of one sample, by layer and primitive, with operand widths.\f
+
+    Parameters
+    ----------
+    target : str
+        Run folder, quantized model.onnx or integer.onnx; with `inputs` a float model by name.
+    inputs : list of str, optional
+        Shape of each input of a float model, such as "3x32x32" or "128:int".
+    option : list of str, optional
+        Options of the float model, NAME=VALUE.
+    classes : int
+        Number of classes of the float model, at least 2.
+    rule : {"full", "paper"}
+        Counting rule.
+    taps : {"executed", "valid"}
+        Which taps of a window are counted.
+    strict : bool
+        Whether a multiplication between input and output codes is an error.
+    allow_uncounted : bool
+        Whether to list what cannot be counted instead of failing.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301, D400
     options = model_options(option)
     if not inputs and options:
         raise typer.BadParameter("`--option` is for float models, which need `--input`")

@@ -22,7 +22,21 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Train, quantize, export, check, compile, simulate and count four networks on digits, and write a report."""
+    """Train, quantize, export, check, compile, simulate and count four networks on digits, and write a report.\f
+
+    Parameters
+    ----------
+    out : path
+        Folder for the report and the run folders.
+    epochs : int
+        Epochs of float training, at least 1.
+    seed : int
+        Seed of all random numbers, at least 0.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301, D400
     with session(json, debug) as shown:
         from mfsim.errors import ParityError
         from mfsim.report import NetworkResult

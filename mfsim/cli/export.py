@@ -18,7 +18,19 @@ Allow = Annotated[
 
 
 def command(run: Run, allow_inexact: Allow = False, json: Json = False, debug: Debug = False) -> None:
-    """Write the float and the quantized network as ONNX files that stock ONNX Runtime runs."""
+    """Write the float and the quantized network as ONNX files that stock ONNX Runtime runs.\f
+
+    Parameters
+    ----------
+    run : path
+        Run folder after `mfsim quantize`.
+    allow_inexact : bool
+        Whether to write the file even if a sum may exceed 2**24, beyond which float32 is inexact.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301, D400
     with session(json, debug) as out:
         from mfsim.run_folder import RunFolder
         from mfsim.workflow.steps import export_step

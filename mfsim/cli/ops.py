@@ -33,7 +33,15 @@ def markdown() -> str:
 
 
 def command(json: Json = False, debug: Debug = False) -> None:
-    """List the ops of the integer program: what each does and which primitives it uses."""
+    """List the ops of the integer program: what each does and which primitives it uses.\f
+
+    Parameters
+    ----------
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301, D400
     with session(json, debug) as out:
         from mfsim import ops
 

@@ -40,6 +40,23 @@ TorchThreads = Annotated[
 def model_options(given: list[str] | None) -> dict[str, bool | float | int | str]:
     """Return NAME=VALUE pairs as a dict; true, false and numbers become what they say, anything else stays text.
 
+    Parameters
+    ----------
+    given : list of str or None
+        Texts of the form NAME=VALUE.
+
+    Returns
+    -------
+    dict of str to bool, int, float or str
+        Values by name.
+
+    Raises
+    ------
+    typer.BadParameter
+        If a text has another form, or a name is given twice.
+
+    Examples
+    --------
     >>> model_options(["width=32", "form=abs", "residual=false", "scale=0.5"])
     {'width': 32, 'form': 'abs', 'residual': False, 'scale': 0.5}
     """

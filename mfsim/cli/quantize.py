@@ -55,7 +55,41 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Quantize a trained network: fold batch norms, calibrate, and fine-tune the quantized network."""
+    """Quantize a trained network: fold batch norms, calibrate, and fine-tune the quantized network.\f
+
+    Parameters
+    ----------
+    run : path, optional
+        Run folder after `mfsim train`; left out with `model`.
+    recipe : path, optional
+        TOML file with bits for each layer; 8 bits everywhere where left out.
+    model : str, optional
+        Model to quantize instead; needs `checkpoint` and `out`.
+    checkpoint : path, optional
+        With `model`: its trained weights, as safetensors.
+    data : str
+        With `model`: name or path of a data set.
+    option : list of str, optional
+        With `model`: its options, NAME=VALUE.
+    convert : path, optional
+        With `model`: TOML file with conversion rules.
+    out : path, optional
+        With `model`: the run folder to create.
+    epochs : int
+        Epochs of quantization-aware training; 0 only calibrates.
+    learning_rate : float
+        Peak learning rate, at least 0.
+    batch_size : int
+        Batch size, at least 1.
+    seed : int
+        Seed of all random numbers, at least 0.
+    threads : int
+        Torch threads, at least 1.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301, D400
     with session(json, debug) as shown:
         if (run is None) == (model is None):
             raise typer.BadParameter("give either a run folder or --model with --checkpoint and --out")

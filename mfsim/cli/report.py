@@ -31,7 +31,23 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Write a report on simulated networks."""
+    """Write a report on simulated networks.\f
+
+    Parameters
+    ----------
+    runs : list of path
+        Run folders after `mfsim simulate`, shown side by side.
+    out : path, optional
+        Folder for the report; `report` in the first run folder where left out.
+    title : str
+        Title of the page.
+    array : str, optional
+        Array whose tables are added, by name or TOML file.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301, D400
     with session(json, debug) as shown:
         from mfsim.cim import load_array
         from mfsim.report import write_report

@@ -39,7 +39,29 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Write a block in SystemVerilog with its vectors and a bench; `--check` proves it."""
+    """Write a block in SystemVerilog with its vectors and a bench; `--check` proves it.\f
+
+    Parameters
+    ----------
+    block : str, optional
+        Name of the block; the blocks are listed where left out.
+    option : list of str, optional
+        Parameters of the block, NAME=VALUE.
+    out : path, optional
+        Folder for the block and its vectors.
+    vectors : int
+        Vectors to write, at least 1.
+    seed : int
+        Seed of the vectors, at least 0.
+    check : bool
+        Whether to prove the block equal to the software.
+    check_vectors : int
+        Vectors that the check runs through the gates, at least 1.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301, D400
     if block is None and (option or out or check):
         raise typer.BadParameter("a block is needed; `mfsim rtl` lists them")
     chosen = model_options(option)

@@ -58,16 +58,40 @@ class Session:
         self._result.update(entries)
 
     def say(self, sentence: str, style: str = "") -> None:
-        """Print a sentence for a person."""
+        """Print a sentence for a person.
+
+        Parameters
+        ----------
+        sentence : str
+            Plain text.
+        style : str
+            Style of rich, such as "green"; "" for none.
+        """
         if not self.json:
             self._out.print(Text(sentence, style), soft_wrap=True)
 
     def complain(self, sentence: str) -> None:
-        """Print a sentence on stderr."""
+        """Print a sentence on stderr.
+
+        Parameters
+        ----------
+        sentence : str
+            Plain text.
+        """
         self._err.print(Text("mfsim: ", "bold red") + Text(sentence))
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """Print a table for a person; numbers are right-aligned and None is a dash."""
+        """Print a table for a person; numbers are right-aligned and None is a dash.
+
+        Parameters
+        ----------
+        title : str
+            Title.
+        columns : sequence of str
+            Column titles.
+        rows : iterable of sequence of object
+            Cells of each row, as many as there are columns.
+        """
         if self.json:
             return
         rows = [list(row) for row in rows]
@@ -81,20 +105,47 @@ class Session:
         self._out.print(table)
 
     def listing(self, listing: Listing, title: str = "") -> None:
-        """Print a listing of an analysis as a table."""
+        """Print a listing of an analysis as a table.
+
+        Parameters
+        ----------
+        listing : Listing
+            Table of an analysis.
+        title : str
+            Title; the listing's name where it is "".
+        """
         self.table(
             title or listing.name.replace("_", " "), [c.replace("_", " ") for c in listing.columns], listing.rows
         )
 
     def side_by_side(self, listing: Listing, title: str) -> None:
-        """Print a listing with one column for each of its rows, for few rows of many quantities; accuracies in percent."""
+        """Print a listing with one column for each of its rows, for few rows of many quantities; accuracies in percent.
+
+        Parameters
+        ----------
+        listing : Listing
+            Table; its first column becomes the head.
+        title : str
+            Title.
+        """
         columns = [[_percent(name, row[k]) for row in listing.rows] for k, name in enumerate(listing.columns)]
         rows = [(name.replace("_", " "), *cells) for name, cells in zip(listing.columns, columns, strict=True)]
         self.table(title, [str(cell) for cell in rows[0]], rows[1:])
 
     @contextlib.contextmanager
     def stages(self, title: str) -> Iterator[Stages]:
-        """Show a bar while the body runs; yields what a step calls with (what it does, done, total)."""
+        """Show a bar while the body runs; yields what a step calls with (what it does, done, total).
+
+        Parameters
+        ----------
+        title : str
+            Text in front of the bar.
+
+        Yields
+        ------
+        callable of (str, int, int)
+            Moves the bar; does nothing where there is none.
+        """
         if self.json or not self._err.is_terminal:
             yield lambda what, done, total: None
             return
@@ -111,7 +162,18 @@ class Session:
 
     @contextlib.contextmanager
     def progress(self, title: str) -> Iterator[Progress]:
-        """Show a bar while the body runs; yields what a step calls with (done, total)."""
+        """Show a bar while the body runs; yields what a step calls with (done, total).
+
+        Parameters
+        ----------
+        title : str
+            Text in front of the bar.
+
+        Yields
+        ------
+        callable of (int, int)
+            Moves the bar; does nothing where there is none.
+        """
         with self.stages(title) as show:
             yield lambda done, total: show("", done, total)
 
@@ -129,6 +191,18 @@ def _percent(column: str, cell: object) -> object:
 def shown(cell: object) -> str:
     """Return a cell of a table as text.
 
+    Parameters
+    ----------
+    cell : object
+        Value of a cell.
+
+    Returns
+    -------
+    str
+        Its text.
+
+    Examples
+    --------
     >>> [shown(c) for c in (1234567, 0.25, None, True, (8, 8))]
     ['1,234,567', '0.25', '-', 'yes', '8 8']
     """
@@ -146,7 +220,21 @@ def shown(cell: object) -> str:
 
 
 def failure(error: BaseException) -> tuple[str, int]:
-    """Return the sentence and the exit status for an error."""
+    """Return the sentence and the exit status for an error.
+
+    Parameters
+    ----------
+    error : BaseException
+        What a command has raised.
+
+    Returns
+    -------
+    str
+        Sentence on one line.
+    int
+        1 for a result that is not as required, 2 for an error of the user, 3 for an unexpected one, 130
+        for an interrupt.
+    """
     sentence = " ".join(str(error).split())
     if isinstance(error, (CountError, FailedPointsError, ParityError)):
         return sentence, 1
@@ -161,7 +249,25 @@ def failure(error: BaseException) -> tuple[str, int]:
 
 @contextlib.contextmanager
 def session(json: bool, debug: bool) -> Iterator[Session]:
-    """Run the body of a command; whatever it raises ends the program with a sentence and an exit status."""
+    """Run the body of a command; whatever it raises ends the program with a sentence and an exit status.
+
+    Parameters
+    ----------
+    json : bool
+        Whether stdout holds one JSON object and nothing else.
+    debug : bool
+        Whether errors are raised as they are, with warnings shown.
+
+    Yields
+    ------
+    Session
+        Where the command writes to.
+
+    Raises
+    ------
+    typer.Exit
+        If the body raises an error and `debug` is not set.
+    """
     out = Session(json, sys.stdout, sys.stderr)
     try:
         with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext(), warnings.catch_warnings():

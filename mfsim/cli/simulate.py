@@ -55,7 +55,36 @@ def command(
 
     The program of a run folder is also compared, code by code, with the quantized torch model, model.onnx,
     integer.onnx (both on every edge) and the reference, and layer by layer with the float network.
-    """
+
+    \f
+
+    Parameters
+    ----------
+    target : path
+        Run folder, quantized model.onnx or integer.onnx.
+    data : str, optional
+        Name or path of a data set; the one of the training where left out, needed for a file.
+    split : {"test", "validation", "train"}
+        Split of the data set.
+    samples : int, optional
+        Number of first samples to use, at least 1.
+    trace : path, optional
+        Folder that the codes of every edge are written to.
+    batch_size : int, optional
+        Samples of a chunk, at least 1; as many as fit the cache of a core where left out.
+    threads : int, optional
+        Threads, at least 1; one for each core where left out.
+    exact_words : bool
+        Whether to check each intermediate value against its proved word.
+    references : int
+        Run folder: samples that the reference computes too, at least 0.
+    outputs_only : bool
+        Run folder: whether to compare the outputs of the files alone, not every edge.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301
     with session(json, debug) as out:
         from mfsim.run_folder import RunFolder, load_program
 

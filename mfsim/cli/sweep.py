@@ -48,7 +48,35 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Simulate an exported network over bit widths, one point for each; finished points are never computed again."""
+    """Simulate an exported network over bit widths, one point for each; finished points are never computed again.\f
+
+    Parameters
+    ----------
+    run : path
+        Run folder after `mfsim export`.
+    axis : list of str, optional
+        Axes, such as "weight=2:8"; at least one is needed.
+    layers : str
+        Pattern of layers, for axes that have none.
+    sensitivity : bool
+        Whether to change one layer at a time.
+    out : path, optional
+        Folder of the sweep; one below `sweeps` in the run folder where left out.
+    data : str, optional
+        Name or path of a data set; the one of the training where left out.
+    split : {"test", "validation", "train"}
+        Split of the data set.
+    images : int, optional
+        Number of first images to use, at least 1.
+    workers : int, optional
+        Processes, at least 1; one for each core where left out.
+    retry : bool
+        Whether to compute failed points again.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301, D400
     with session(json, debug) as shown:
         from mfsim.errors import FailedPointsError
         from mfsim.run_folder import RunFolder

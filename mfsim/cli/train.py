@@ -48,7 +48,39 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Train a float network, keep the best epoch on the validation split, and create its run folder."""
+    """Train a float network, keep the best epoch on the validation split, and create its run folder.\f
+
+    Parameters
+    ----------
+    model : str
+        Name of a built-in model, or package.module:callable.
+    out : path
+        Run folder; created if it is missing.
+    data : str
+        Name or path of a data set.
+    option : list of str, optional
+        Options of the model, NAME=VALUE.
+    convert : path, optional
+        TOML file with conversion rules.
+    start : path, optional
+        Initial weights for training, as safetensors.
+    checkpoint : path, optional
+        Trained weights, as safetensors, which are not trained further.
+    epochs : int
+        Epochs, at least 1.
+    learning_rate : float
+        Peak learning rate, at least 0.
+    batch_size : int
+        Batch size, at least 1.
+    seed : int
+        Seed of all random numbers, at least 0.
+    threads : int
+        Torch threads, at least 1.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301, D400
     with session(json, debug) as shown:
         if start is not None and checkpoint is not None:
             raise typer.BadParameter("give either --start, which is trained, or --checkpoint, which is not")

@@ -24,7 +24,18 @@ def command(target: Target, json: Json = False, debug: Debug = False) -> None:
     """Show the word of every value beside its proved and its observed range.
 
     Observed ranges come from the simulation of a run folder; for a file alone there are none.
-    """
+
+    \f
+
+    Parameters
+    ----------
+    target : path
+        Run folder, quantized model.onnx or integer.onnx.
+    json : bool
+        Whether to print one JSON object on stdout and nothing else.
+    debug : bool
+        Whether to show tracebacks and warnings.
+    """  # noqa: D301
     with session(json, debug) as out:
         from mfsim.analysis import widths
         from mfsim.run_folder import RunFolder, load_program

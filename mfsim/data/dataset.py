@@ -26,7 +26,18 @@ class Split:
         return len(self.labels)
 
     def first(self, count: int) -> Split:
-        """Return the first `count` images, or all if there are fewer."""
+        """Return the first `count` images, or all if there are fewer.
+
+        Parameters
+        ----------
+        count : int
+            Number of images, at least 0.
+
+        Returns
+        -------
+        Split
+            Views of the first images and labels.
+        """
         return Split(self.images[:count], self.labels[:count])
 
 
@@ -56,6 +67,23 @@ def as_images(array: np.ndarray, where: str) -> np.ndarray:
 
     `array` is [N, H, W], [N, C, H, W], or [N, H, W, C] with 1, 3 or 4 channels; where both of the
     latter could be meant, the channels are axis 1. `DataError` names `where`.
+
+    Parameters
+    ----------
+    array : uint8 or float array
+        Images; floats in [0, 1].
+    where : str
+        What holds the array, for messages.
+
+    Returns
+    -------
+    float32 array, shape (N, C, H, W)
+        C-contiguous, in [0, 1].
+
+    Raises
+    ------
+    DataError
+        If the shape, the dtype or a value does not suit.
     """
     if array.ndim == 3:
         array = array[:, None]
@@ -73,7 +101,27 @@ def as_images(array: np.ndarray, where: str) -> np.ndarray:
 
 
 def as_labels(array: np.ndarray, count: int, where: str) -> np.ndarray:
-    """Return int64 labels [count], at least 0; `DataError` names `where`."""
+    """Return int64 labels [count], at least 0; `DataError` names `where`.
+
+    Parameters
+    ----------
+    array : integer array, shape (count,)
+        Labels, at least 0.
+    count : int
+        Number of images.
+    where : str
+        What holds the array, for messages.
+
+    Returns
+    -------
+    int64 array, shape (count,)
+        Labels.
+
+    Raises
+    ------
+    DataError
+        If the dtype or the shape differs, or a label is below 0.
+    """
     if array.dtype.kind not in "iu" or array.shape != (count,):
         raise DataError(
             f"{where} must hold one integer for each of the {count} images, not {array.dtype} {array.shape}"
@@ -87,6 +135,25 @@ def stratified(labels: np.ndarray, count: int, seed: int = 0) -> tuple[np.ndarra
     """Return sorted indices (rest, chosen): `count` chosen, each class in its proportion.
 
     Numpy's legacy generator is used because its stream is frozen: the split is the same for ever.
+
+    Parameters
+    ----------
+    labels : int array, shape (N,)
+        Class of each image.
+    count : int
+        Number of images to choose, in 1..N - 1.
+    seed : int
+        Of the choice, in 0..2**32 - 1.
+
+    Returns
+    -------
+    (int array, int array)
+        Indices, N - count and count of them.
+
+    Raises
+    ------
+    DataError
+        If `count` is not in 1..N - 1.
     """
     if not 0 < count < len(labels):
         raise DataError(f"a split must take 1..{len(labels) - 1} of {len(labels)} images, not {count}")
@@ -115,6 +182,29 @@ def from_arrays(
 
     Without `test`, `tests` images (default a fifth) are split off first; then, without `validated`,
     `validation` images (default a tenth of the rest) for the validation split.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    images : float32 array, shape (N, C, H, W)
+        In [0, 1].
+    labels : int64 array, shape (N,)
+        Classes, at least 0.
+    test, validated : Split or None
+        Test and validation split, where they exist.
+    tests, validation : int
+        Number of images to split off; 0 is the default part.
+
+    Returns
+    -------
+    Dataset
+        All three splits.
+
+    Raises
+    ------
+    DataError
+        If there are too few images, or the test images have another shape.
     """
     if test is None and len(labels) < 3:
         raise DataError(

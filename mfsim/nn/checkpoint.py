@@ -15,7 +15,20 @@ from mfsim.files import write_whole
 
 
 def save_checkpoint(model: nn.Module, path: str | os.PathLike[str]) -> pathlib.Path:
-    """Write parameters and buffers of `model` to `path`, whole or not at all, and return it."""
+    """Write parameters and buffers of `model` to a safetensors file, whole or not at all.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        A float network.
+    path : str or os.PathLike
+        The file to write; one that is there is replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        `path`.
+    """
     # Copies: safetensors refuses tensors that share memory, as the weights of tied layers do.
     tensors = {
         name: tensor.detach().clone(memory_format=torch.contiguous_format)
@@ -25,7 +38,19 @@ def save_checkpoint(model: nn.Module, path: str | os.PathLike[str]) -> pathlib.P
 
 
 def load_checkpoint(model: nn.Module, path: str | os.PathLike[str]) -> nn.Module:
-    """Fill parameters and buffers of `model` from a safetensors file and return it.
+    """Fill parameters and buffers of `model` from a safetensors file.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        A float network, changed in place; its tensors have the names and shapes of the file.
+    path : str or os.PathLike
+        A safetensors file.
+
+    Returns
+    -------
+    torch.nn.Module
+        `model` itself.
 
     Raises
     ------

@@ -12,7 +12,16 @@ class Abs(nn.Module):
     """|x|, exact on codes."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the magnitude."""
+        """Return the magnitude.
+
+        Parameters
+        ----------
+        x : tensor, any shape
+
+        Returns
+        -------
+        tensor, of the shape of x
+        """
         return x.abs()
 
 
@@ -23,7 +32,17 @@ class Add(nn.Module):
     """a + b, for residual connections."""
 
     def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        """Return the sum; the shapes broadcast."""
+        """Return the sum.
+
+        Parameters
+        ----------
+        a, b : tensor
+            Their shapes broadcast.
+
+        Returns
+        -------
+        tensor, of the broadcast shape
+        """
         return a + b
 
 
@@ -34,5 +53,15 @@ class Mul(nn.Module):
     """a * b, element by element, as in gated layers."""
 
     def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        """Return the product; the shapes broadcast."""
+        """Return the product, element by element.
+
+        Parameters
+        ----------
+        a, b : tensor
+            Their shapes broadcast.
+
+        Returns
+        -------
+        tensor, of the broadcast shape
+        """
         return a * b

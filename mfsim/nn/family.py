@@ -24,11 +24,31 @@ class AdderLinear(LinearProduct):
     grid = "aligned"
 
     def fresh(self, *shape: int) -> torch.Tensor:
-        """Return normally distributed weights of standard deviation 1, as AdderNets begin."""
+        """Return normally distributed weights of standard deviation 1, as AdderNets begin.
+
+        Parameters
+        ----------
+        *shape : int
+            Shape of the weights, (out_features, in_features).
+
+        Returns
+        -------
+        float tensor of that shape
+        """
         return torch.randn(*shape)
 
     def product(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-        """Return the product of x [..., K] and w [K, O]."""
+        """Return the adder product -sum |x - w|.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., K]
+        w : float tensor, shape [K, O]
+
+        Returns
+        -------
+        float tensor, shape [..., O]
+        """
         return aligned.adder_matmul(x, w)
 
 
@@ -38,11 +58,33 @@ class AdderConv2d(Conv2dProduct):
     grid = "aligned"
 
     def fresh(self, *shape: int) -> torch.Tensor:
-        """Return normally distributed weights of standard deviation 1, as AdderNets begin."""
+        """Return normally distributed weights of standard deviation 1, as AdderNets begin.
+
+        Parameters
+        ----------
+        *shape : int
+            Shape of the weights, (out_channels, in_channels / groups, rows, columns).
+
+        Returns
+        -------
+        float tensor of that shape
+        """
         return torch.randn(*shape)
 
     def product(self, x: torch.Tensor, w: torch.Tensor, **geometry: Any) -> torch.Tensor:
-        """Return the convolution of x [N, C, H, W] and w [O, C / groups, kh, kw]."""
+        """Return the adder convolution, sums of -|x - w|.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, C, H, W]
+        w : float tensor, shape [O, C / groups, kh, kw]
+        **geometry
+            `stride`, `padding`, `dilation`, `groups`, as in `Conv2dProduct`.
+
+        Returns
+        -------
+        float tensor, shape [N, O, H', W']
+        """
         return aligned.adder_conv2d(x, w, **geometry)
 
 
@@ -57,11 +99,31 @@ class MinLinear(LinearProduct):
     grid = "aligned"
 
     def fresh(self, *shape: int) -> torch.Tensor:
-        """Return normally distributed weights of standard deviation 1: of the size of what a batch norm leaves."""
+        """Return normally distributed weights of standard deviation 1: of the size of what a batch norm leaves.
+
+        Parameters
+        ----------
+        *shape : int
+            Shape of the weights, (out_features, in_features).
+
+        Returns
+        -------
+        float tensor of that shape
+        """
         return torch.randn(*shape)
 
     def product(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-        """Return the product of x [..., K] and w [K, O]."""
+        """Return the min-type product sum sign(x w) min(|x|, |w|).
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., K]
+        w : float tensor, shape [K, O]
+
+        Returns
+        -------
+        float tensor, shape [..., O]
+        """
         return aligned.min_matmul(x, w)
 
 
@@ -71,11 +133,33 @@ class MinConv2d(Conv2dProduct):
     grid = "aligned"
 
     def fresh(self, *shape: int) -> torch.Tensor:
-        """Return normally distributed weights of standard deviation 1: of the size of what a batch norm leaves."""
+        """Return normally distributed weights of standard deviation 1: of the size of what a batch norm leaves.
+
+        Parameters
+        ----------
+        *shape : int
+            Shape of the weights, (out_channels, in_channels / groups, rows, columns).
+
+        Returns
+        -------
+        float tensor of that shape
+        """
         return torch.randn(*shape)
 
     def product(self, x: torch.Tensor, w: torch.Tensor, **geometry: Any) -> torch.Tensor:
-        """Return the convolution of x [N, C, H, W] and w [O, C / groups, kh, kw]."""
+        """Return the min-type convolution, sums of sign(x w) min(|x|, |w|).
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, C, H, W]
+        w : float tensor, shape [O, C / groups, kh, kw]
+        **geometry
+            `stride`, `padding`, `dilation`, `groups`, as in `Conv2dProduct`.
+
+        Returns
+        -------
+        float tensor, shape [N, O, H', W']
+        """
         return aligned.min_conv2d(x, w, **geometry)
 
 
@@ -94,7 +178,18 @@ class ShiftLinear(LinearProduct):
     """Product of the last axis with `weight` rounded to powers of two, plus bias; parameters as in `LinearProduct`."""
 
     def fresh(self, *shape: int) -> torch.Tensor:
-        """Return weights as torch's own linear layer begins."""
+        """Return weights as torch's own linear layer begins.
+
+        Parameters
+        ----------
+        *shape : int
+            Shape of the weights, (out_features, in_features).
+
+        Returns
+        -------
+        float tensor of that shape
+            Uniform within 1 / sqrt(in_features).
+        """
         return _uniform(*shape)
 
     def used_weight(self) -> torch.Tensor:
@@ -102,7 +197,18 @@ class ShiftLinear(LinearProduct):
         return power_weights.power_of_two(self.weight)
 
     def product(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-        """Return the product of x [..., K] and w [K, O]."""
+        """Return the product with weights that are powers of two.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., K]
+        w : float tensor, shape [K, O]
+            Zeros and signed powers of two.
+
+        Returns
+        -------
+        float tensor, shape [..., O]
+        """
         return power_weights.shift_matmul(x, w)
 
 
@@ -110,7 +216,18 @@ class ShiftConv2d(Conv2dProduct):
     """Convolution with `weight` rounded to powers of two, plus bias; parameters as in `Conv2dProduct`."""
 
     def fresh(self, *shape: int) -> torch.Tensor:
-        """Return weights as torch's own convolution begins."""
+        """Return weights as torch's own convolution begins.
+
+        Parameters
+        ----------
+        *shape : int
+            Shape of the weights, (out_channels, in_channels / groups, rows, columns).
+
+        Returns
+        -------
+        float tensor of that shape
+            Uniform within 1 / sqrt(terms of a sum).
+        """
         return _uniform(*shape)
 
     def used_weight(self) -> torch.Tensor:
@@ -118,7 +235,20 @@ class ShiftConv2d(Conv2dProduct):
         return power_weights.power_of_two(self.weight)
 
     def product(self, x: torch.Tensor, w: torch.Tensor, **geometry: Any) -> torch.Tensor:
-        """Return the convolution of x [N, C, H, W] and w [O, C / groups, kh, kw]."""
+        """Return the convolution with weights that are powers of two.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, C, H, W]
+        w : float tensor, shape [O, C / groups, kh, kw]
+            Zeros and signed powers of two.
+        **geometry
+            `stride`, `padding`, `dilation`, `groups`, as in `Conv2dProduct`.
+
+        Returns
+        -------
+        float tensor, shape [N, O, H', W']
+        """
         return power_weights.shift_conv2d(x, w, **geometry)
 
 
@@ -127,6 +257,16 @@ def settle(model: nn.Module) -> nn.Module:
     """Replace the weights of all layers of `model` that round them by what they use, and return the model.
 
     The network computes the same; an exported file then holds the powers of two themselves.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        A float network; its weights are changed in place.
+
+    Returns
+    -------
+    torch.nn.Module
+        `model` itself.
     """
     for layer in model.modules():
         used = getattr(layer, "used_weight", None)

@@ -38,6 +38,16 @@ def filters(grid: int) -> np.ndarray:
     """Return the filters, float64 [31, grid, grid], over (vertical, horizontal) frequencies in FFT order.
 
     Filter 0 is the low-pass; then for each scale the horizontal cone's five shears and the vertical's.
+
+    Parameters
+    ----------
+    grid : int, at least 1
+        Patches of a side.
+
+    Returns
+    -------
+    float64 array, shape [31, grid, grid]
+        Filters over (vertical, horizontal) frequencies, in 0..1; made once, not to be changed.
     """
     frequencies = 2 * np.fft.fftfreq(grid)
     vertical, horizontal = frequencies[:, None], frequencies[None, :]
@@ -134,7 +144,22 @@ class Filterbank(nn.Module):
         return wide + nn.functional.pad(passing, (0, self.grid**2, 0, self.grid**2))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the filtered tokens, of the shape of x."""
+        """Return the filtered tokens, of the shape of x.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., heads, passing + grid**2, features]
+            Rows of tokens, the passing ones first.
+
+        Returns
+        -------
+        float tensor, of the shape of x
+
+        Raises
+        ------
+        ShapeError
+            If x has other heads or tokens.
+        """
         if x.ndim < 3 or x.shape[-3:-1] != (self.heads, self.passing + self.grid**2):
             raise ShapeError(
                 f"a filterbank of {self.heads} heads over {self.grid} x {self.grid} patches and {self.passing} passing "

@@ -23,6 +23,16 @@ def dct_matrix(n: int) -> np.ndarray:
 
     D[k, i] = c_k cos(pi (2 i + 1) k / (2 n)), c_0 = sqrt(1 / n), else c_k = sqrt(2 / n).
     Source: Ahmed, Natarajan and Rao, "Discrete Cosine Transform", IEEE Trans. Computers C-23, 1974.
+
+    Parameters
+    ----------
+    n : int, at least 1
+        Length of the transform.
+
+    Returns
+    -------
+    float64 array, shape [n, n]
+        Read-only, made once for each length.
     """
     k, i = np.mgrid[:n, :n]
     matrix: np.ndarray = np.sqrt(2 / n) * np.cos(np.pi * (2 * i + 1) * k / (2 * n))
@@ -60,7 +70,21 @@ class DCT(nn.Module):
         return dct_matrix(self.length)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return D x along the last axis."""
+        """Return D x along the last axis.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., length]
+
+        Returns
+        -------
+        float tensor, shape [..., length]
+
+        Raises
+        ------
+        ShapeError
+            If the last axis of x is missing or has another length.
+        """
         if x.ndim < 1 or x.shape[-1] != self.length:
             raise ShapeError(f"a cosine transform of length {self.length} does not suit x {tuple(x.shape)}")
         return x @ x.new_tensor(self.matrix().T)
@@ -76,7 +100,17 @@ DFT_FORMS = ("root", "alpha-beta", "csd")
 
 
 def magnitudes(x: torch.Tensor) -> torch.Tensor:
-    """Return abs(F x) / sqrt(n) of the last axis of length n; the gradient at a bin of 0 is 0."""
+    """Return abs(F x) / sqrt(n) of the last axis of length n; the gradient at a bin of 0 is 0.
+
+    Parameters
+    ----------
+    x : float tensor, shape [..., n]
+
+    Returns
+    -------
+    float tensor, shape [..., n]
+        At least 0.
+    """
     bins: torch.Tensor = torch.fft.fft(x, norm="ortho")
     return bins.abs()
 
@@ -85,6 +119,15 @@ def estimates(x: torch.Tensor) -> torch.Tensor:
     """Return max(M + m/8, 7/8 M + m/2) / sqrt(n) of the bins of x, M and m the greater and the smaller part in magnitude.
 
     That is 0.972 to 1.008 times the magnitude.
+
+    Parameters
+    ----------
+    x : float tensor, shape [..., n]
+
+    Returns
+    -------
+    float tensor, shape [..., n]
+        At least 0.
     """
     bins = torch.view_as_real(torch.fft.fft(x, norm="ortho")).abs()
     greater, smaller = bins.amax(-1), bins.amin(-1)
@@ -120,7 +163,22 @@ class DFTMagnitude(nn.Module):
         self.length, self.form = length, form
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the magnitudes, of the shape of x."""
+        """Return the magnitudes, of the shape of x.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., length]
+
+        Returns
+        -------
+        float tensor, shape [..., length]
+            At least 0; bin k equals bin `length` - k.
+
+        Raises
+        ------
+        ShapeError
+            If the last axis of x is missing or has another length.
+        """
         if x.ndim < 1 or x.shape[-1] != self.length:
             raise ShapeError(f"a Fourier transform of length {self.length} does not suit x {tuple(x.shape)}")
         return magnitudes(x) if self.form == "root" else estimates(x)

@@ -17,12 +17,41 @@ from mfsim.ops.torch_node import emitted, exporting, observed
 
 
 def along(values: torch.Tensor, axis: int) -> torch.Tensor:
-    """Return the vector `values` shaped so that it broadcasts along the negative `axis`."""
+    """Return the vector `values` shaped so that it broadcasts along the negative `axis`.
+
+    Parameters
+    ----------
+    values : tensor, any shape
+        Its n entries are taken in order.
+    axis : int
+        Axis counted from the end, below 0.
+
+    Returns
+    -------
+    tensor, shape (n, 1, ...)
+        With -axis dimensions.
+    """
     return values.reshape(-1, *([1] * (-1 - axis)))
 
 
 def check_axis(axis: int) -> int:
-    """Return `axis` if it is negative; a `FormatError` says why it must be."""
+    """Return `axis` if it is negative; a `FormatError` says why it must be.
+
+    Parameters
+    ----------
+    axis : int
+        Axis counted from the end, below 0.
+
+    Returns
+    -------
+    int
+        `axis` itself.
+
+    Raises
+    ------
+    FormatError
+        If `axis` is 0 or above.
+    """
     if axis >= 0:
         raise FormatError(f"`axis` must be counted from the end (-1 is the last), not {axis}")
     return axis
@@ -58,7 +87,18 @@ class Shift(nn.Module):
         return tuple(int(k) for k in torch.log2(self.gain.detach().double()).flatten().tolist())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x times its gain."""
+        """Return x times its gain.
+
+        Parameters
+        ----------
+        x : float tensor
+            Values, whose `axis` has one index for each exponent.
+
+        Returns
+        -------
+        float tensor, shape of x
+            x * 2**k.
+        """
         return functional.shift(x, self.gain)
 
     def extra_repr(self) -> str:
@@ -71,7 +111,22 @@ class Shift(nn.Module):
 
 @observed
 def csd_gain(x: torch.Tensor, gain: torch.Tensor, digits: int) -> torch.Tensor:
-    """Return x * gain for gains of at most `digits` signed digits that broadcast against x."""
+    """Return x * gain for gains of at most `digits` signed digits that broadcast against x.
+
+    Parameters
+    ----------
+    x : float tensor
+        Values.
+    gain : float tensor
+        Constants that broadcast against x.
+    digits : int
+        Most signed digits of a constant, in 1..32.
+
+    Returns
+    -------
+    float tensor, shape of x
+        Products.
+    """
     return emitted(CSD_GAIN.onnx.op_type, (x, gain), {"digits": digits}, x.shape) if exporting() else x * gain
 
 
@@ -113,7 +168,18 @@ class CsdGain(nn.Module):
         self.register_buffer("gain", along(rounded, axis))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x times its constants."""
+        """Return x times its constants.
+
+        Parameters
+        ----------
+        x : float tensor
+            Values, whose `axis` has one index for each constant.
+
+        Returns
+        -------
+        float tensor, shape of x
+            Products.
+        """
         return csd_gain(x, self.gain, self.digits)
 
     def extra_repr(self) -> str:
@@ -176,7 +242,23 @@ class Scaling(nn.Module):
         return tuple(int(k) for k in torch.log2(self.gains().detach().double()).reshape(-1).tolist())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the scaled x."""
+        """Return the scaled x.
+
+        Parameters
+        ----------
+        x : float tensor
+            Values, of length `size` along `axis`.
+
+        Returns
+        -------
+        float tensor, shape of x
+            Products.
+
+        Raises
+        ------
+        ShapeError
+            If x has no such axis, or it has another length.
+        """
         if x.ndim < -self.axis or x.shape[self.axis] != self.size:
             raise ShapeError(
                 f"a scaling of {self.size} entries along axis {self.axis} does not suit x {tuple(x.shape)}"
@@ -251,7 +333,23 @@ class Affine(nn.Module):
         return torch.exp2(torch.round(exponents).detach() + (exponents - exponents.detach()))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return alpha * x + beta."""
+        """Return alpha * x + beta.
+
+        Parameters
+        ----------
+        x : float tensor, shape (..., width)
+            Values.
+
+        Returns
+        -------
+        float tensor, shape (..., width)
+            Gained and offset values.
+
+        Raises
+        ------
+        ShapeError
+            If the last axis has another length.
+        """
         if x.ndim < 1 or x.shape[-1] != self.width:
             raise ShapeError(f"an affine layer of width {self.width} does not suit x {tuple(x.shape)}")
         return x * self.gains() + self.beta

@@ -39,7 +39,22 @@ class MatMul(nn.Module):
         self.transpose_b = bool(transpose_b)
 
     def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        """Return the product, shape [..., M, O]; a `ShapeError` says where the operands do not suit."""
+        """Return the matrix product of two activations.
+
+        Parameters
+        ----------
+        a : float tensor, shape [..., M, K]
+        b : float tensor, shape [..., K, O], or [..., O, K] with `transpose_b`
+
+        Returns
+        -------
+        float tensor, shape [..., M, O]
+
+        Raises
+        ------
+        ShapeError
+            If the operands do not suit each other.
+        """
         return a @ _second(a, b, self.transpose_b)
 
     def extra_repr(self) -> str:
@@ -70,7 +85,22 @@ class MFMatMul(nn.Module):
         self.transpose_b = bool(transpose_b)
 
     def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        """Return the product, shape [..., M, O]; a `ShapeError` says where the operands do not suit."""
+        """Return the MF product of two activations.
+
+        Parameters
+        ----------
+        a : float tensor, shape [..., M, K]
+        b : float tensor, shape [..., K, O], or [..., O, K] with `transpose_b`
+
+        Returns
+        -------
+        float tensor, shape [..., M, O]
+
+        Raises
+        ------
+        ShapeError
+            If the operands do not suit each other.
+        """
         right = _second(a, b, self.transpose_b)
         return functional.mf_matmul(a, right, form=self.form, sign_zero=self.sign_zero, grid=self.grid)
 
@@ -83,7 +113,16 @@ class MFMatMul(nn.Module):
 
 
 def gram(x: torch.Tensor) -> torch.Tensor:
-    """Return x x^T [..., N, N] of x [..., N, K]; on a device one triangle is computed and the other copied."""
+    """Return the Gram matrix x x^T; on a device one triangle is computed and the other copied.
+
+    Parameters
+    ----------
+    x : float tensor, shape [..., N, K]
+
+    Returns
+    -------
+    float tensor, shape [..., N, N]
+    """
     return (
         emitted(GRAM.onnx.op_type, (x,), {}, (*x.shape[:-1], x.shape[-2])) if exporting() else x @ x.transpose(-1, -2)
     )
@@ -97,7 +136,23 @@ class Gram(nn.Module):
     """
 
     def forward(self, a: torch.Tensor, b: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the products [..., N, M] of rows a [..., N, K] with rows b [..., M, K], which are a where not given."""
+        """Return the products of all rows of a with all rows of b.
+
+        Parameters
+        ----------
+        a : float tensor, shape [..., N, K]
+        b : float tensor, shape [..., M, K], or None
+            Rows of other tokens; None for a itself.
+
+        Returns
+        -------
+        float tensor, shape [..., N, M]
+
+        Raises
+        ------
+        ShapeError
+            If the operands do not end in rows of one length K.
+        """
         b = a if b is None else b
         if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-1]:
             raise ShapeError(f"a {tuple(a.shape)} and b {tuple(b.shape)} must end in [rows, K] of one K")
@@ -144,7 +199,21 @@ class TriangularLinear(nn.Module):
         return zeros.index_put((self.rows, self.columns), self.weight)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x T."""
+        """Return x T.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., width]
+
+        Returns
+        -------
+        float tensor, shape [..., width]
+
+        Raises
+        ------
+        ShapeError
+            If the last axis of x is missing or has another length.
+        """
         if x.ndim < 1 or x.shape[-1] != self.width:
             raise ShapeError(f"a triangular layer of width {self.width} does not suit x {tuple(x.shape)}")
         return x @ self.matrix()

@@ -59,11 +59,31 @@ class MFLinear(LinearProduct):
         self.form, self.sign_zero, self.grid = form, sign_zero, grid
 
     def fresh(self, *shape: int) -> torch.Tensor:
-        """Return normally distributed weights of standard deviation `INITIAL`."""
+        """Return normally distributed weights of standard deviation `INITIAL`.
+
+        Parameters
+        ----------
+        *shape : int
+            Shape of the weights, (out_features, in_features).
+
+        Returns
+        -------
+        float tensor of that shape
+        """
         return torch.randn(*shape) * INITIAL
 
     def product(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-        """Return the MF product of x [..., K] and w [K, O]."""
+        """Return the MF product.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., K]
+        w : float tensor, shape [K, O]
+
+        Returns
+        -------
+        float tensor, shape [..., O]
+        """
         return functional.mf_matmul(x, w, form=self.form, sign_zero=self.sign_zero, grid=self.grid)
 
     def extra_repr(self) -> str:
@@ -121,11 +141,33 @@ class MFConv2d(Conv2dProduct):
         self.form, self.sign_zero, self.grid = form, sign_zero, grid
 
     def fresh(self, *shape: int) -> torch.Tensor:
-        """Return normally distributed weights of standard deviation `INITIAL`."""
+        """Return normally distributed weights of standard deviation `INITIAL`.
+
+        Parameters
+        ----------
+        *shape : int
+            Shape of the weights, (out_channels, in_channels / groups, rows, columns).
+
+        Returns
+        -------
+        float tensor of that shape
+        """
         return torch.randn(*shape) * INITIAL
 
     def product(self, x: torch.Tensor, w: torch.Tensor, **geometry: Any) -> torch.Tensor:
-        """Return the MF convolution of x [N, C, H, W] and w [O, C / groups, kh, kw]."""
+        """Return the MF convolution.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, C, H, W]
+        w : float tensor, shape [O, C / groups, kh, kw]
+        **geometry
+            `stride`, `padding`, `dilation`, `groups`, as in the class.
+
+        Returns
+        -------
+        float tensor, shape [N, O, H', W']
+        """
         return functional.mf_conv2d(x, w, form=self.form, sign_zero=self.sign_zero, grid=self.grid, **geometry)
 
     def extra_repr(self) -> str:
@@ -156,7 +198,17 @@ class MFMul(nn.Module):
         self.form, self.sign_zero, self.grid = form, sign_zero, grid
 
     def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        """Return the terms; the shapes broadcast."""
+        """Return the MF terms, element by element.
+
+        Parameters
+        ----------
+        a, b : float tensor
+            Their shapes broadcast.
+
+        Returns
+        -------
+        float tensor, of the broadcast shape
+        """
         return functional.mf_mul(a, b, form=self.form, sign_zero=self.sign_zero, grid=self.grid)
 
     def extra_repr(self) -> str:

@@ -72,13 +72,35 @@ class _RootNorm(_RowNorm):
 
 
 def power_gains(log_gain: torch.Tensor) -> torch.Tensor:
-    """Return 2**g, g = `log_gain` rounded in -8..8; the rounding passes its gradient straight through."""
+    """Return 2**g, g = `log_gain` rounded in -8..8; the rounding passes its gradient straight through.
+
+    Parameters
+    ----------
+    log_gain : float tensor, any shape
+        Exponents before they are rounded; limited to -8..8.
+
+    Returns
+    -------
+    float tensor, of the same shape
+        Powers of two, 2**-8 .. 2**8.
+    """
     limited = log_gain.clamp(-GAIN_PLACES, GAIN_PLACES)
     return torch.exp2(torch.round(limited).detach() + (limited - limited.detach()))
 
 
 def over_power(x: torch.Tensor, kind: str) -> torch.Tensor:
-    """Return N (x - mean) / 2**k over the last axis, k the nearest integer to log2(N sigma); see `ShiftNorm`."""
+    """Return N (x - mean) / 2**k over the last axis, k the nearest integer to log2(N sigma); see `ShiftNorm`.
+
+    Parameters
+    ----------
+    x : float tensor, shape [..., N]
+    kind : {"l1", "l2"}
+        How sigma is measured; see the module header.
+
+    Returns
+    -------
+    float tensor, of the shape of x
+    """
     width, centred = x.shape[-1], x - x.mean(-1, keepdim=True)
     if kind == "l2":
         log_sigma = torch.log2(centred.square().mean(-1, keepdim=True) * width**2 + TINY) / 2
@@ -113,7 +135,21 @@ class LayerNorm(_RootNorm):
         self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the normalised rows."""
+        """Return the rows, normalised by mean and standard deviation.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., width]
+
+        Returns
+        -------
+        float tensor, shape [..., width]
+
+        Raises
+        ------
+        ShapeError
+            If the last axis of x is missing or has another length.
+        """
         return nn.functional.layer_norm(self.check(x), (self.width,), self.weight, self.bias, self.eps)
 
 
@@ -127,7 +163,21 @@ class RMSNorm(_RootNorm):
         super().__init__(width, eps, form)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the normalised rows."""
+        """Return the rows, normalised by their root mean square.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., width]
+
+        Returns
+        -------
+        float tensor, shape [..., width]
+
+        Raises
+        ------
+        ShapeError
+            If the last axis of x is missing or has another length.
+        """
         return nn.functional.rms_norm(self.check(x), (self.width,), self.weight, self.eps)
 
 
@@ -164,7 +214,21 @@ class ShiftNorm(_RowNorm):
         return tuple(int(g) for g in torch.log2(power_gains(self.log_gain.detach())).tolist())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the normalised rows."""
+        """Return the rows, centred and shifted by the nearest power of two of their deviation.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., width]
+
+        Returns
+        -------
+        float tensor, shape [..., width]
+
+        Raises
+        ------
+        ShapeError
+            If the last axis of x is missing or has another length.
+        """
         return over_power(self.check(x), self.kind) * power_gains(self.log_gain) + self.bias
 
     def extra_repr(self) -> str:

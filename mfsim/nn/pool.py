@@ -39,7 +39,18 @@ class AvgPool2d(nn.Module):
         self.padding = functional.four_pads(padding)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the means [N, C, H', W']."""
+        """Return the windows' means.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, C, H, W]
+            Both sides, padded, hold at least one window.
+
+        Returns
+        -------
+        float tensor, shape [N, C, H', W']
+            H' = (H + top + bottom - rows) // stride + 1, and W' likewise.
+        """
         return functional.sum_pool2d(x, self.kernel_size, self.stride, self.padding)
 
     def extra_repr(self) -> str:
@@ -51,5 +62,20 @@ class GlobalAvgPool2d(nn.Module):
     """Mean of the whole plane: [N, C, H, W] to [N, C, 1, 1]; H * W must be a power of two."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the means."""
+        """Return the planes' means.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, C, H, W]
+            H * W is a power of two.
+
+        Returns
+        -------
+        float tensor, shape [N, C, 1, 1]
+
+        Raises
+        ------
+        FormatError
+            If H * W is no power of two.
+        """
         return functional.sum_pool2d(x, (int(x.shape[-2]), int(x.shape[-1])))

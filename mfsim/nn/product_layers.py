@@ -48,18 +48,47 @@ class LinearProduct(nn.Module, ABC):
 
     @abstractmethod
     def fresh(self, *shape: int) -> torch.Tensor:
-        """Return fresh weights."""
+        """Return fresh weights.
+
+        Parameters
+        ----------
+        *shape : int
+            Shape of the weights, (out_features, in_features).
+
+        Returns
+        -------
+        float tensor of that shape
+        """
 
     @abstractmethod
     def product(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-        """Return the product of x [..., K] and w [K, O]."""
+        """Return the matrix product by the layer's own multiplication.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., K]
+        w : float tensor, shape [K, O]
+
+        Returns
+        -------
+        float tensor, shape [..., O]
+        """
 
     def used_weight(self) -> torch.Tensor:
         """Return the weights that the product takes."""
         return self.weight
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the layer's output, shape [..., out_features], for x of shape [..., in_features]."""
+        """Return the product of the last axis with the weights, plus the bias.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., in_features]
+
+        Returns
+        -------
+        float tensor, shape [..., out_features]
+        """
         y = self.product(x, self.used_weight().t())
         return y if self.bias is None else y + self.bias
 
@@ -118,18 +147,49 @@ class Conv2dProduct(nn.Module, ABC):
 
     @abstractmethod
     def fresh(self, *shape: int) -> torch.Tensor:
-        """Return fresh weights."""
+        """Return fresh weights.
+
+        Parameters
+        ----------
+        *shape : int
+            Shape of the weights, (out_channels, in_channels / groups, rows, columns).
+
+        Returns
+        -------
+        float tensor of that shape
+        """
 
     @abstractmethod
     def product(self, x: torch.Tensor, w: torch.Tensor, **geometry: Any) -> torch.Tensor:
-        """Return the convolution of x [N, C, H, W] and w [O, C / groups, kh, kw]."""
+        """Return the 2-D convolution by the layer's own multiplication.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, C, H, W]
+        w : float tensor, shape [O, C / groups, kh, kw]
+        **geometry
+            `stride`, `padding`, `dilation`, `groups` of the layer.
+
+        Returns
+        -------
+        float tensor, shape [N, O, H', W']
+        """
 
     def used_weight(self) -> torch.Tensor:
         """Return the weights that the product takes."""
         return self.weight
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the layer's output [N, out_channels, H', W']."""
+        """Return the convolution with the weights, plus the bias.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, in_channels, H, W]
+
+        Returns
+        -------
+        float tensor, shape [N, out_channels, H', W']
+        """
         y = self.product(
             x,
             self.used_weight(),

@@ -15,13 +15,45 @@ _CONV2D: dict[str, Any] = {"dense": nn.Conv2d, "mf": MFConv2d, "power-of-two": S
 
 
 def make_linear(kind: str, inputs: int, outputs: int, bias: bool, **mf_options: Any) -> nn.Module:
-    """Return a linear layer of a kind of `KINDS`; `mf_options` (form, sign_zero, grid) are those of an MF layer."""
+    """Return a linear layer by the kind of its products.
+
+    Parameters
+    ----------
+    kind : {"dense", "mf", "power-of-two"}
+    inputs, outputs : int, at least 1
+        Features.
+    bias : bool
+        Whether the layer has a bias.
+    **mf_options
+        `form`, `sign_zero`, `grid` of an MF layer; other kinds ignore them.
+
+    Returns
+    -------
+    torch.nn.Module
+        An `nn.Linear`, `MFLinear` or `ShiftLinear`.
+    """
     layer: nn.Module = _LINEAR[kind](inputs, outputs, bias=bias, **(mf_options if kind == "mf" else {}))
     return layer
 
 
 def make_conv2d(kind: str, inputs: int, outputs: int, size: int, **options: Any) -> nn.Module:
-    """Return a convolution of a kind of `KINDS`; options as in `nn.Conv2d`, and for an MF layer `mf_options`."""
+    """Return a 2-D convolution by the kind of its products.
+
+    Parameters
+    ----------
+    kind : {"dense", "mf", "power-of-two"}
+    inputs, outputs : int, at least 1
+        Channels.
+    size : int
+        Rows and columns of the kernel.
+    **options
+        As in `nn.Conv2d`; `mf_options`, a dict of `form`, `sign_zero`, `grid`, is used by an MF layer only.
+
+    Returns
+    -------
+    torch.nn.Module
+        An `nn.Conv2d`, `MFConv2d` or `ShiftConv2d`.
+    """
     mf_options = options.pop("mf_options", {})
     layer: nn.Module = _CONV2D[kind](inputs, outputs, size, **options, **(mf_options if kind == "mf" else {}))
     return layer

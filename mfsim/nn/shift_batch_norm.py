@@ -99,7 +99,22 @@ class ShiftBatchNorm1d(nn.Module):
         return tuple(int(k) for k in torch.log2(self.gain.double()).tolist())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the normalised x."""
+        """Return x normalised for each channel; while training, with the batch's statistics, which also move the running ones.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, ..., features] or [N, features, H, W]
+            The second for `ShiftBatchNorm2d`.
+
+        Returns
+        -------
+        float tensor, of the shape of x
+
+        Raises
+        ------
+        ShapeError
+            If x has another number of channels, or in training only one value for each.
+        """
         if x.ndim < 1 - self.axis or x.shape[self.axis] != self.features:
             raise ShapeError(
                 f"a batch norm of {self.features} channels along axis {self.axis} does not suit x {tuple(x.shape)}"

@@ -51,9 +51,24 @@ def _check_positive(layer: str, name: str, value: float) -> None:
 
 
 def causal_mask(layer: str, shape: torch.Size | tuple[int, ...]) -> torch.Tensor:
-    """Return what each row of scores of `shape` may see, bool [rows, columns]: row i the columns 0..i.
+    """Return the causal mask: row i may see the columns 0..i.
 
-    Raises `ShapeError` if there are not as many rows as columns.
+    Parameters
+    ----------
+    layer : str
+        What the message of an error calls the layer.
+    shape : torch.Size or tuple of int
+        Shape [..., T, T] of the scores.
+
+    Returns
+    -------
+    bool tensor, shape [T, T]
+        True where a row may see a column.
+
+    Raises
+    ------
+    ShapeError
+        If there are fewer than two axes, or not as many rows as columns.
     """
     if len(shape) < 2 or shape[-2] != shape[-1]:
         raise ShapeError(f"{layer} needs as many rows as columns, not x of shape {tuple(shape)}")
@@ -85,7 +100,23 @@ class Softmax(nn.Module):
         self.gain, self.form, self.causal = float(gain), form, bool(causal)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the weights, of the shape of x."""
+        """Return the weights, of the shape of x.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., n]
+            Scores; [..., T, T] if `causal`.
+
+        Returns
+        -------
+        float tensor, of the shape of x
+            In 0..1, rows sum to 1; with `form` shift, to within 2**-1/2 .. 2**1/2.
+
+        Raises
+        ------
+        ShapeError
+            If `causal` and there are not as many rows as columns.
+        """
         scores = x * self.gain if self.gain != 1 else x
         if self.causal:
             scores = scores.masked_fill(~causal_mask("a causal softmax", x.shape).to(x.device), -math.inf)
@@ -142,7 +173,23 @@ class TanhL1(nn.Module):
         self.gain, self.form, self.eps, self.causal = float(gain), form, float(eps), bool(causal)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the weights, of the shape of x."""
+        """Return the weights, of the shape of x.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., n]
+            Scores; [..., T, T] if `causal`.
+
+        Returns
+        -------
+        float tensor, of the shape of x
+            Signed; the magnitudes of a row sum to at most 1, with `form` shift to at most 2**1/2.
+
+        Raises
+        ------
+        ShapeError
+            If `causal` and there are not as many rows as columns.
+        """
         t = torch.tanh(x * self.gain if self.gain != 1 else x)
         if self.causal:
             t = t.masked_fill(~causal_mask("a causal tanh-l1", x.shape).to(x.device), 0)

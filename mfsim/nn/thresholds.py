@@ -50,7 +50,23 @@ class SoftThreshold(nn.Module):
         return along(self.weight.abs(), self.axis)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the thresholded x."""
+        """Return the thresholded x.
+
+        Parameters
+        ----------
+        x : float tensor
+            Values, of length `size` along `axis` unless `size` is 1.
+
+        Returns
+        -------
+        float tensor, shape of x
+            sign(x) max(abs(x) - T, 0).
+
+        Raises
+        ------
+        ShapeError
+            If x has no such axis, or it has another length.
+        """
         if self.size != 1 and (x.ndim < -self.axis or x.shape[self.axis] != self.size):
             raise ShapeError(
                 f"a soft threshold of {self.size} entries along axis {self.axis} does not suit x {tuple(x.shape)}"
@@ -85,7 +101,23 @@ class SmoothThreshold(nn.Module):
         self.threshold = SoftThreshold(size, axis, initial)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the thresholded x."""
+        """Return the thresholded x.
+
+        Parameters
+        ----------
+        x : float tensor
+            Values, of length `size` along `axis` unless `size` is 1.
+
+        Returns
+        -------
+        float tensor, shape of x
+            tanh(x) max(abs(x) - T, 0).
+
+        Raises
+        ------
+        ShapeError
+            If x has no such axis, or it has another length.
+        """
         y: torch.Tensor = self.product(self.tanh(x), self.threshold(self.magnitude(x)))
         return y
 

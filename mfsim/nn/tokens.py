@@ -50,7 +50,24 @@ class Rope(nn.Module):
         self.register_buffer("sines", torch.sin(angles).float(), persistent=False)
 
     def forward(self, x: torch.Tensor, start: int = 0) -> torch.Tensor:
-        """Return x [..., T, length] rotated; its rows are the positions from `start` on."""
+        """Return x [..., T, length] rotated; its rows are the positions from `start` on.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., T, length]
+            Rows of T successive tokens.
+        start : int, at least 0
+            Position of the first row; `start` + T is at most `tokens`.
+
+        Returns
+        -------
+        float tensor, shape [..., T, length]
+
+        Raises
+        ------
+        ShapeError
+            If x has another width, or positions beyond `tokens` - 1.
+        """
         if x.ndim < 2 or x.shape[-1] != self.length or start + x.shape[-2] > self.tokens:
             raise ShapeError(
                 f"rotary positions of {self.tokens} tokens of width {self.length} do not suit x {tuple(x.shape)} "
@@ -107,7 +124,22 @@ class TokenEmbedding(nn.Module):
         return self.positions + F.pad(self.class_token, (0, 0, 0, self.tokens))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the tokens with their positions, shape [N, T, width], for x of shape [N, tokens, width]."""
+        """Return the tokens with their positions.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, tokens, width]
+
+        Returns
+        -------
+        float tensor, shape [N, T, width]
+            T is `tokens`, and one more with a class token, which stands in row 0.
+
+        Raises
+        ------
+        ShapeError
+            If x has another shape.
+        """
         if x.ndim != 3 or x.shape[1:] != (self.tokens, self.width):
             raise ShapeError(f"x must be [N, {self.tokens}, {self.width}], not {list(x.shape)}")
         if self.class_token is not None:

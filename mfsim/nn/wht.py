@@ -24,12 +24,34 @@ SIZES = ("exact", "pad", "block")
 
 
 def next_power_of_two(n: int) -> int:
-    """Return the least power of two that is at least n >= 1."""
+    """Return the least power of two that is at least n >= 1.
+
+    Parameters
+    ----------
+    n : int, at least 1
+
+    Returns
+    -------
+    int
+        In n .. 2 n - 1.
+    """
     return 1 << (n - 1).bit_length()
 
 
 def fit_lengths(lengths: tuple[int, ...], size: str) -> tuple[tuple[int, ...], int]:
-    """Return (lengths to pad to, block or 0) for axes of `lengths` under the rule `size`.
+    """Return the lengths that a Walsh-Hadamard transform takes under the rule `size`.
+
+    Parameters
+    ----------
+    lengths : tuple of int, each at least 1
+        Of the transformed axes.
+    size : {"exact", "pad", "block"}
+        The rule for a length that is no power of two.
+
+    Returns
+    -------
+    tuple of (tuple of int, int)
+        Lengths to pad to, and the block, or 0 for one transform of the whole length.
 
     Raises
     ------
@@ -87,7 +109,23 @@ class WHT(nn.Module):
         self.block, self.dims, self.order, self.norm, self.inverse, self.size = block, dims, order, norm, inverse, size
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the transform of x."""
+        """Return the Walsh-Hadamard transform of x.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., n] or [..., rows, columns]
+            The second for two dimensions; lengths that suit `block` and `size`.
+
+        Returns
+        -------
+        float tensor, of the shape of x
+            With `size` pad, each transformed axis has the next power of two.
+
+        Raises
+        ------
+        ShapeError
+            If a length does not suit `block` and `size`.
+        """
         block = self.block
         if not block and x.ndim > self.dims:
             lengths = tuple(int(n) for n in x.shape[x.ndim - self.dims :])
@@ -208,7 +246,21 @@ class WHTLayer(nn.Module):
         self.inverse = WHT(block=block, dims=dims, order=order, norm="shift", inverse=True)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the layer's output, of the shape of x."""
+        """Return the layer's output, of the shape of x.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, channels, H, W], or [N, ..., channels] for `layout` features
+
+        Returns
+        -------
+        float tensor, of the shape of x
+
+        Raises
+        ------
+        ShapeError
+            If x has other channels, or another plane with `over` plane.
+        """
         axis = -3 if self.layout == "image" else -1
         if (
             x.ndim < 1 - axis

@@ -100,12 +100,13 @@ def test_unsigned_words_wrap_as_signed_ones(kind, level):
 
 SCRIPT = """
 import numpy as np
-from mfsim.kernels import fast_wht, host
+from mfsim.kernels import cpu
+from mfsim.ops.wht import fast
 x = np.arange(64, dtype=np.int32)
-level = host.best(tuple(fast_wht.FORMS))
-fast_wht.transform(x, x, 64, 1, "natural", level)
-width, held = fast_wht.FORMS[level]
-stats = fast_wht.rows((width // 4).bit_length() - 1, held, 0, 6).stats
+level = cpu.best(tuple(fast.WHT_ISAS))
+fast.transform(x, x, 64, 1, "natural", level)
+width, held = fast.WHT_ISAS[level]
+stats = fast._rows((width // 4).bit_length() - 1, held, 0, 6).stats
 print(level, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 

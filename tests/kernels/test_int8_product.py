@@ -98,7 +98,7 @@ BEHIND = """
 import ctypes, mmap
 import numpy as np
 from mfsim.kernels.gemm.matmul import matrix
-from tests.kernels.test_int8_product import Part, SIGN, rows_of
+from tests.kernels.test_int8_product import OperandTransform, SIGN, rows_of
 
 PAGES = 300
 memory = mmap.mmap(-1, (PAGES + 1) * mmap.PAGESIZE)
@@ -109,7 +109,7 @@ rng = np.random.default_rng(2)
 for rows, length in ((300, 1), (300, 16), (300, 100), (300, 200), (1473, 784), (1400, 784)):
     x = np.frombuffer(memory, np.int8, rows * length, end - rows * length).reshape(rows, length)
     x[...] = rng.integers(-128, 128, x.shape)
-    for parts in ([Part("ss")], [Part("ss", right=SIGN), Part("ss", left=SIGN)]):
+    for parts in ([OperandTransform("ss")], [OperandTransform("ss", right=SIGN), OperandTransform("ss", left=SIGN)]):
         w = rng.integers(-128, 128, (length, 20))
         y = np.empty((rows, 20), np.int32)
         for kernel, arguments in matrix(rows_of(parts, w), x, y):

@@ -328,7 +328,7 @@ def test_what_ends_a_helper_ends_the_run(monkeypatch):
             raise Stop
         time.sleep(0.02)
 
-    monkeypatch.setattr("mfsim.ops.elementwise.kernels.run_relu", failing)
+    monkeypatch.setattr("mfsim.ops.elementwise.kernels.run_neg", failing)
     with pytest.raises(Stop):
         simulate(program, np.zeros((40, 2, 3), np.int64), batch_size=1, threads=2, kernels="plain")
 

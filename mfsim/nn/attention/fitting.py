@@ -10,6 +10,18 @@ from mfsim.nn.wht import next_power_of_two
 def check_width(config: AttentionConfig, width: int) -> int:
     """Return the head width n for a unit of `width` features.
 
+    Parameters
+    ----------
+    config : AttentionConfig
+        Options of the unit.
+    width : int
+        Features of a token, a multiple of `config.heads`.
+
+    Returns
+    -------
+    int
+        width / heads.
+
     Raises
     ------
     ShapeError
@@ -39,6 +51,20 @@ def check_width(config: AttentionConfig, width: int) -> int:
 
 def check_grid(config: AttentionConfig, tokens: int, grid: tuple[int, int] | None) -> tuple[int, int]:
     """Return (side of the grid of patches, tokens in front of it) for the filterbank; (0, 0) without one.
+
+    Parameters
+    ----------
+    config : AttentionConfig
+        Options of the unit.
+    tokens : int
+        Number of tokens, with a class token if there is one.
+    grid : (int, int) or None
+        Rows and columns of patches; None derives the side from `tokens`.
+
+    Returns
+    -------
+    (int, int)
+        Side, and 0 or 1 tokens in front.
 
     Raises
     ------

@@ -162,7 +162,7 @@ def _transform(source, target, n, inner, width, held):
 def transform(source, target, n, inner, order, level):
     """Transform blocks of n codes that lie `inner` apart in flat `source` into flat `target`, which may be the same.
 
-    Both are of one integer type, in which sums wrap; their size is a multiple of n * inner. `level` is one of `FORMS`.
+    Both are of one integer type, in which sums wrap; their size is a multiple of n * inner. `level` is one of `WHT_ISAS`.
 
     Parameters
     ----------
