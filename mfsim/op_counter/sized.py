@@ -80,7 +80,7 @@ def count_op(
     return [replace(row, widths=(bits,) * len(row.widths)) for row in rows]
 
 
-# Rows of single primitives, as the rules of `mfsim/shapes` make them.
+# Rows of single primitives, as the rules of `mfsim/op_counter` make them.
 
 
 def bits_of(x: Any) -> int:
