@@ -97,7 +97,28 @@ def check_codes(
     batch_size: int = 128,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> CheckReport:
-    """Compare a quantized file with its torch model alone, sample by sample; parameters and errors as of `check`."""
+    """Compare a quantized file with its torch model alone, in every output code.
+
+    Parameters
+    ----------
+    quantized : QuantizedNetwork
+        What `model_source` was exported from.
+    model_source : file or ModelProto
+    images, limits, batch_size, progress
+        As in `check`; by default limits are those of `Limits`.
+
+    Returns
+    -------
+    CheckReport
+        Without comparisons of a float network.
+
+    Raises
+    ------
+    DataError
+        If there are no samples.
+    ModelError
+        If the file is missing or damaged, or does not have the outputs of its model.
+    """
     inputs = as_tensors(images)
     count = len(inputs[0])
     if not count:

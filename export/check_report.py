@@ -45,6 +45,16 @@ def default_limits(op_types: Iterable[str]) -> Limits:
 
     A sum of distances is some hundreds where its differences are some units, and float32 rounds by the size
     of the sum, in torch and in ONNX Runtime in their own orders.
+
+    Parameters
+    ----------
+    op_types : iterable of str
+        Types of the file's nodes.
+
+    Returns
+    -------
+    Limits
+        `float_difference` is 1e-5, and 16 times that with distances among the ops.
     """
     factor = 1 if ops.op_types(Trait.DISTANCE).isdisjoint(op_types) else CANCELLATION
     return Limits(float_difference=Limits.float_difference * factor)
@@ -136,7 +146,18 @@ class CheckReport(Tabular):
 
 
 def reasons(report: CheckReport) -> tuple[str, ...]:
-    """Return one sentence for each limit that `report` passes."""
+    """Return why a check does not pass.
+
+    Parameters
+    ----------
+    report : CheckReport
+        Its own `reasons` do not count.
+
+    Returns
+    -------
+    tuple of str
+        One sentence for each limit that is not kept.
+    """
     limits, found = report.limits, []
     for parity in report.floats:
         where = f"float.onnx with optimisations {'on' if parity.optimised else 'off'}"

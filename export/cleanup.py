@@ -23,7 +23,13 @@ MOVING = ("Reshape", "Squeeze", "Unsqueeze", "Cast", "Gather", "Slice")
 
 
 def clean_up(model: onnx.ModelProto) -> None:
-    """Run all passes on `model` in place."""
+    """Run all passes on `model` in place.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        As torch's exporter returns it.
+    """
     graph = model.graph
     _fold_constants(graph)
     _remove_zero_biases(graph)
@@ -36,7 +42,15 @@ def clean_up(model: onnx.ModelProto) -> None:
 
 
 def rename(graph: onnx.GraphProto, old: str, new: str) -> None:
-    """Let every node read `new` where it read `old`."""
+    """Let every node read `new` where it read `old`.
+
+    Parameters
+    ----------
+    graph : onnx.GraphProto
+        Changed in place; graph outputs stay.
+    old, new : str
+        Names of values.
+    """
     for node in graph.node:
         for k, name in enumerate(node.input):
             if name == old:

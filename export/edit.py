@@ -54,6 +54,15 @@ TABLES = 4
 def open_model(source: str | os.PathLike[str] | onnx.ModelProto) -> EditableModel:
     """Return an exported model.onnx, opened for changes of words and scales.
 
+    Parameters
+    ----------
+    source : str, os.PathLike or onnx.ModelProto
+        A file of `export_quantized`, or its model, which is not changed.
+
+    Returns
+    -------
+    EditableModel
+
     Raises
     ------
     ModelError
@@ -112,6 +121,10 @@ class EditableModel:
 
     def set_formats(self, recipe: Recipe) -> None:
         """Give every word and scale, and what follows from them, the values by `recipe`.
+
+        Parameters
+        ----------
+        recipe : Recipe
 
         Raises
         ------
@@ -177,7 +190,26 @@ class EditableModel:
         return model
 
     def save(self, path: str | os.PathLike[str], *, allow_inexact: bool = False) -> pathlib.Path:
-        """Write the model to `path`, whole or not at all, and return the path; errors are those of `export_quantized`."""
+        """Write the model to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+        allow_inexact : bool
+            Write the file even where a sum may pass 2**24, up to which float32 is exact.
+
+        Returns
+        -------
+        pathlib.Path
+            `path`.
+
+        Raises
+        ------
+        ExportError
+            If a sum may be inexact in float32, or the file cannot be written.
+        MfsimError
+            If the file has no integer program.
+        """
         if not allow_inexact:
             check_program(self.program())
         return write_model(self._model, path)

@@ -23,7 +23,19 @@ EXACT = 2**24
 
 
 def largest_sum(node: Node, program: Program) -> int:
-    """Return a bound of every value and partial sum of `node` in units of its finest grid."""
+    """Return a bound of every value and partial sum of `node` in units of its finest grid.
+
+    Parameters
+    ----------
+    node : Node
+        Of `program`.
+    program : Program
+
+    Returns
+    -------
+    int
+        A magnitude, at least 0.
+    """
     bounds = [tensor.range.bound for tensor in program.outputs_of(node)]
     if ops.get(node.op).integer_body:
         bounds += [tensor.range.bound for tensor in program.inputs_of(node) if not tensor.is_constant]
@@ -34,17 +46,50 @@ def largest_sum(node: Node, program: Program) -> int:
 
 @check_keywords
 def float32_exact(node: Node, program: Program) -> bool:
-    """Whether the float body of `node` gives the integer result exactly in float32."""
+    """Whether the float body of `node` gives the integer result exactly in float32.
+
+    Parameters
+    ----------
+    node : Node
+        Of `program`.
+    program : Program
+
+    Returns
+    -------
+    bool
+    """
     return largest_sum(node, program) <= EXACT
 
 
 def check_exact(model: onnx.ModelProto) -> None:
-    """Raise `ExportError`, naming the first node of a quantized model that float32 may get wrong."""
+    """Check that float32 computes a quantized model exactly.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+
+    Raises
+    ------
+    ExportError
+        For the first node that float32 may get wrong.
+    MfsimError
+        If the model has no integer program.
+    """
     check_program(compile_model(model))
 
 
 def check_program(program: Program) -> None:
-    """Raise `ExportError`, naming the first node whose float body float32 may get wrong."""
+    """Check that float32 computes the float bodies of a program exactly.
+
+    Parameters
+    ----------
+    program : Program
+
+    Raises
+    ------
+    ExportError
+        For the first node that float32 may get wrong.
+    """
     for node in program.nodes:
         if not float32_exact(node, program):
             bits = largest_sum(node, program).bit_length() + 1

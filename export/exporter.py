@@ -40,7 +40,26 @@ ROUNDING_MODES = {"ROUND", "FLOOR", "CEIL", "ROUND_TO_ZERO"}
 
 @check_keywords
 def float_model(model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ...]) -> onnx.ModelProto:
-    """Return a float network as an ONNX model; see `export_float`."""
+    """Return a float network as an ONNX model; see `export_float`.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        In whatever mode; a copy in eval mode is exported.
+    example : tensor or tuple of tensors, float32 [N, ...], or int64 for ids
+        As in `export_float`.
+
+    Returns
+    -------
+    onnx.ModelProto
+
+    Raises
+    ------
+    ExportError
+        If the model cannot be exported.
+    ModelError
+        If a parameter is NaN or infinite.
+    """
     check_finite(model)
     proto = trace(model, _samples(example))
     clean_up(proto)
@@ -53,7 +72,29 @@ def float_model(model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ..
 def quantized_model(
     model: nn.Module, example: torch.Tensor | tuple[torch.Tensor, ...], *, allow_inexact: bool = False
 ) -> onnx.ModelProto:
-    """Return a quantized network as an ONNX model; see `export_quantized`."""
+    """Return a quantized network as an ONNX model; see `export_quantized`.
+
+    Parameters
+    ----------
+    model : QuantizedNetwork, or a network of Brevitas layers in the dialect
+    example : tensor or tuple of tensors, float32 [N, ...], or int64 for ids
+        As in `export_float`.
+    allow_inexact : bool
+        As in `export_quantized`.
+
+    Returns
+    -------
+    onnx.ModelProto
+
+    Raises
+    ------
+    ExportError
+        If something would be lost, or a sum may be inexact in float32.
+    ModelError
+        If a parameter is NaN or infinite.
+    MfsimError
+        If the model has no integer program, unless `allow_inexact`.
+    """
     check_finite(model)
     proto = trace(model, _samples(example))
     clean_up(proto)
@@ -72,7 +113,16 @@ def quantized_model(
 
 
 def is_quantized(model: nn.Module) -> bool:
-    """Whether `model` is a `QuantizedNetwork`, or has quantizers of Brevitas."""
+    """Whether `model` is a `QuantizedNetwork`, or has quantizers of Brevitas.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+
+    Returns
+    -------
+    bool
+    """
     return isinstance(model, QuantizedNetwork) or any(isinstance(m, QuantProxyFromInjector) for m in model.modules())
 
 

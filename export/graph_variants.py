@@ -48,14 +48,34 @@ class Slot:
     view: tuple[int, ...] = ()
 
     def tensors(self, word: QParams) -> Iterator[onnx.TensorProto]:
-        """Yield the initializers for `word`."""
+        """Yield the initializers for `word`.
+
+        Parameters
+        ----------
+        word : QParams
+
+        Yields
+        ------
+        onnx.TensorProto
+            float32: the scales, then the bit width.
+        """
         exponents = word.exponents.reshape(self.view) if word.exponents.ndim and self.view else word.exponents
         yield scale(self.scale, exponents)
         yield number(self.bit_width, word.bits)
 
 
 def variant_of(plan: QParamsByPath) -> tuple[tuple[str, object], ...]:
-    """Return what of `plan` decides which nodes a graph has, and their attributes."""
+    """Return what of `plan` decides which nodes a graph has, and their attributes.
+
+    Parameters
+    ----------
+    plan : dict of str to QParams
+
+    Returns
+    -------
+    tuple of (str, object)
+        Equal for plans whose graphs differ in initializers alone.
+    """
     accumulators = ((path, word.overflow) for path, word in plan.items() if path.rpartition(".")[2] == ACCUMULATOR)
     entrances = ((path, word.signed) for path, word in plan.items() if path.startswith(ENTRANCE))
     return (*accumulators, *entrances)
@@ -95,7 +115,17 @@ class GraphVariant:
         self._recompiler: Recompiler | None = None
 
     def set(self, plan: QParamsByPath, derived: Derived, calibration: Calibration) -> None:
-        """Give every quantizer its word of `plan`, and nonlinear layers their `derived` constants."""
+        """Give every quantizer its word of `plan`, and nonlinear layers their `derived` constants.
+
+        Parameters
+        ----------
+        plan : dict of str to QParams
+            Of this form.
+        derived : mapping of str to mapping of str to array
+            Constants by path of the layer and name.
+        calibration : Calibration
+            With the recipe of `plan`; written into the metadata.
+        """
         for path, word in plan.items():
             if not _equal(word, self._plan.get(path)):
                 for slot in self._slots[path]:

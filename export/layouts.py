@@ -16,7 +16,14 @@ from onnx import helper, numpy_helper
 
 
 def plain_layouts(graph: onnx.GraphProto, known: dict[str, np.ndarray]) -> None:
-    """Run both passes on `graph` in place; `known` are its initializers, constants folded."""
+    """Run both passes on `graph` in place.
+
+    Parameters
+    ----------
+    graph : onnx.GraphProto
+    known : dict of str to array
+        The initializers by name, constants folded.
+    """
     _slice_sequences(graph, known)
     _index_first(graph, known)
 

@@ -38,8 +38,17 @@ HIDDEN = ("export_handler", "act_quant")
 def set_names(model: onnx.ModelProto, inside: bool) -> dict[str, list[str]]:
     """Rename nodes, values and initializers of an exported `model`, and replace the metadata.
 
-    `inside` says that it comes from a `QuantizedNetwork`, which has the layers inside its `model`.
-    Returns the names of the Quant nodes of each quantizer, by its path.
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        Changed in place.
+    inside : bool
+        Whether it comes from a `QuantizedNetwork`, which has the layers inside its `model`.
+
+    Returns
+    -------
+    dict of str to list of str
+        Names of the Quant nodes of each quantizer, by its path.
     """
     graph = model.graph
     ends = {value.name for value in (*graph.input, *graph.output)}
@@ -72,7 +81,18 @@ def set_names(model: onnx.ModelProto, inside: bool) -> dict[str, list[str]]:
 
 
 def end_name(path: str, count: int) -> str:
-    """Return what the quantizer at `path` is called at one of `count` inputs or outputs: a single one is not numbered."""
+    """Return what the quantizer at `path` is called at one of `count` inputs or outputs: a single one is not numbered.
+
+    Parameters
+    ----------
+    path : str
+        Such as `input_quant.0`.
+    count : int, at least 1
+
+    Returns
+    -------
+    str
+    """
     return path if count > 1 else path.rpartition(".")[0]
 
 

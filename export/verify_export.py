@@ -38,7 +38,17 @@ bounds beside the grid.
 
 
 def check_numbers(model: onnx.ModelProto) -> None:
-    """Raise `ExportError`, naming the tensor, for NaN, infinity and an empty graph (1, 5)."""
+    """Check that an exported graph is not empty and holds finite numbers only (1, 5).
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+
+    Raises
+    ------
+    ExportError
+        If it is empty, or a tensor, which the message names, holds NaN or infinite values.
+    """
     if not model.graph.node:
         raise ExportError("the exported graph is empty; the model has a layer that torch or Brevitas does not export")
     for tensor in model.graph.initializer:
@@ -48,7 +58,23 @@ def check_numbers(model: onnx.ModelProto) -> None:
 
 
 def check_quantized(model: onnx.ModelProto, module: nn.Module, layer_key: str) -> None:
-    """Raise `ExportError` where something was lost between `module` and `model` (2, 3, 4, 5)."""
+    """Check that nothing was lost between a quantized network and its file (2, 3, 4, 5).
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        With its names and metadata set.
+    module : torch.nn.Module
+        What it was exported from.
+    layer_key : str
+        Key of the metadata that names a node's layer.
+
+    Raises
+    ------
+    ExportError
+        If a quantizer was taken apart, a constant was not quantized, a layer or quantizer left no node, or a scale,
+        zero point or bit width is none of the dialect.
+    """
     floats = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
     floats = {name: values for name, values in floats.items() if values.dtype.kind == "f"}
     layers: dict[str, set[str]] = {}

@@ -35,7 +35,16 @@ CALIBRATION, QUANTIZERS = "mfsim.calibration", "mfsim.quantizers"
 
 
 def set_calibration(model: onnx.ModelProto, calibration: Calibration, quantizers: Mapping[str, Sequence[str]]) -> None:
-    """Write what `open_model` needs into the metadata of `model`."""
+    """Write what `open_model` needs into the metadata of `model`.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        Changed in place.
+    calibration : Calibration
+    quantizers : mapping of str to sequence of str
+        Names of the Quant nodes by the path of their quantizer.
+    """
     others = {entry.key: entry.value for entry in model.metadata_props}
     names = json.dumps({path: list(names) for path, names in quantizers.items()}, sort_keys=True)
     helper.set_model_props(
@@ -44,7 +53,13 @@ def set_calibration(model: onnx.ModelProto, calibration: Calibration, quantizers
 
 
 def in_order(graph: onnx.GraphProto) -> None:
-    """Bring initializers into the order in which nodes read them, and shapes into that in which they are written."""
+    """Bring initializers into the order in which nodes read them, and shapes into that in which they are written.
+
+    Parameters
+    ----------
+    graph : onnx.GraphProto
+        Changed in place.
+    """
     read = {name: k for k, name in enumerate(dict.fromkeys(name for node in graph.node for name in node.input))}
     written = {name: k for k, name in enumerate(name for node in graph.node for name in node.output)}
     for things, order in ((graph.initializer, read), (graph.value_info, written)):
@@ -52,7 +67,15 @@ def in_order(graph: onnx.GraphProto) -> None:
 
 
 def take_out(graph: onnx.GraphProto, entrances: Sequence[str]) -> None:
-    """Make `graph` bare: remove accumulators and the quantizers named `entrances`."""
+    """Make `graph` bare: remove accumulators and the quantizers named `entrances`.
+
+    Parameters
+    ----------
+    graph : onnx.GraphProto
+        Changed in place.
+    entrances : sequence of str
+        Names of the Quant nodes at the inputs.
+    """
     removed = [node for node in graph.node if node.name in entrances or _is(node, MFSIM, SATURATION.op_type)]
     for node in removed:
         rename(graph, node.output[0], node.input[0])
@@ -68,7 +91,13 @@ def take_out(graph: onnx.GraphProto, entrances: Sequence[str]) -> None:
 def put_in(graph: onnx.GraphProto, plan: QParamsByPath, quantizers: Mapping[str, Sequence[str]]) -> None:
     """Put the accumulators and entrances of `plan` into a bare `graph`; their scales and bit widths hold nothing yet.
 
-    `quantizers` are the names of Quant nodes by the path of the quantizer.
+    Parameters
+    ----------
+    graph : onnx.GraphProto
+        Bare; changed in place.
+    plan : dict of str to QParams
+    quantizers : mapping of str to sequence of str
+        Names of the Quant nodes by the path of their quantizer.
     """
     for path, word in plan.items():
         if path.rpartition(".")[2] == ACCUMULATOR:
@@ -80,7 +109,15 @@ def put_in(graph: onnx.GraphProto, plan: QParamsByPath, quantizers: Mapping[str,
 
 
 def blank(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]]) -> None:
-    """Set every scale and bit width of a bare `graph` to 0, so that graphs with other words are equal."""
+    """Set every scale and bit width of a bare `graph` to 0, so that graphs with other words are equal.
+
+    Parameters
+    ----------
+    graph : onnx.GraphProto
+        Bare; changed in place.
+    quantizers : mapping of str to sequence of str
+        Names of the Quant nodes by the path of their quantizer.
+    """
     tensors = {tensor.name: tensor for tensor in graph.initializer}
     nodes = {node.name: node for node in graph.node}
     names = [nodes[name].input[k] for names in quantizers.values() for name in names for k in (1, 3)]
@@ -89,7 +126,21 @@ def blank(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]]) -> No
 
 
 def float_weights(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]], name: str) -> dict[str, np.ndarray]:
-    """Return what the quantizers called `name` (`weight_quant`, ...) quantize, outputs first, by the path of the layer."""
+    """Return what the quantizers of one role quantize, outputs first.
+
+    Parameters
+    ----------
+    graph : onnx.GraphProto
+    quantizers : mapping of str to sequence of str
+        Names of the Quant nodes by the path of their quantizer.
+    name : {"weight_quant", "bias_quant", "threshold_quant"}
+        What the quantizers are called in their layer.
+
+    Returns
+    -------
+    dict of str to float32 array, shape [O, ...]
+        By the path of the layer.
+    """
     nodes = {node.name: node for node in graph.node}
     tensors = {tensor.name: tensor for tensor in graph.initializer}
     found = {}
@@ -104,7 +155,17 @@ def float_weights(graph: onnx.GraphProto, quantizers: Mapping[str, Sequence[str]
 
 
 def derived_inputs(graph: onnx.GraphProto) -> Iterator[tuple[onnx.NodeProto, int, str, str]]:
-    """Yield (node, number of the input, layer, name) for every constant that is derived from scales."""
+    """Yield every constant that is derived from scales.
+
+    Parameters
+    ----------
+    graph : onnx.GraphProto
+
+    Yields
+    ------
+    tuple of (onnx.NodeProto, int, str, str)
+        Node, number of the input, path of the layer, and name of the constant.
+    """
     for node in graph.node:
         signature = ops.signatures().get(node.op_type) if node.domain == MFSIM else None
         if signature is not None and signature.is_integer:
@@ -122,17 +183,49 @@ def _is_of(node: onnx.NodeProto, trait: Trait) -> bool:
 
 
 def is_convolution(node: onnx.NodeProto) -> bool:
-    """Whether the outputs of a product are axis 1 of its result."""
+    """Whether the outputs of a product are axis 1 of its result.
+
+    Parameters
+    ----------
+    node : onnx.NodeProto
+        A product with weights.
+
+    Returns
+    -------
+    bool
+    """
     return _is(node, "", "Conv") or _is_of(node, Trait.CONVOLUTION)
 
 
 def number(name: str, value: float) -> onnx.TensorProto:
-    """Return an initializer of one number."""
+    """Return an initializer of one number.
+
+    Parameters
+    ----------
+    name : str
+    value : float
+
+    Returns
+    -------
+    onnx.TensorProto
+        float32, of no axis.
+    """
     return numpy_helper.from_array(np.array(value, dtype=np.float32), name)
 
 
 def scale(name: str, exponents: np.ndarray) -> onnx.TensorProto:
-    """Return an initializer of scales 2**exponents."""
+    """Return an initializer of scales 2**exponents.
+
+    Parameters
+    ----------
+    name : str
+    exponents : int64 array, any shape
+
+    Returns
+    -------
+    onnx.TensorProto
+        float32, of the same shape.
+    """
     return numpy_helper.from_array(np.asarray(np.ldexp(np.float32(1), exponents)), name)
 
 
@@ -141,7 +234,20 @@ def _readers(graph: onnx.GraphProto, name: str) -> list[onnx.NodeProto]:
 
 
 def output_axis(graph: onnx.GraphProto, node: onnx.NodeProto, rank: int) -> int:
-    """Return the axis of the output channels of the weights that `node` quantizes."""
+    """Return the axis of the output channels of the weights that `node` quantizes.
+
+    Parameters
+    ----------
+    graph : onnx.GraphProto
+    node : onnx.NodeProto
+        The Quant node of the weights.
+    rank : int, at least 1
+        Number of axes of the weights.
+
+    Returns
+    -------
+    int in 0 .. `rank` - 1
+    """
     reader = _readers(graph, node.output[0])[0]
     attributes = {a.name: helper.get_attribute_value(a) for a in reader.attribute}
     if reader.op_type == "Transpose":
@@ -176,7 +282,20 @@ def _put_accumulators(
 
 
 def products_of(graph: onnx.GraphProto, layer: str, quantizers: Mapping[str, Sequence[str]]) -> list[onnx.NodeProto]:
-    """Return the products with the weights of `layer`."""
+    """Return the products with the weights of `layer`.
+
+    Parameters
+    ----------
+    graph : onnx.GraphProto
+    layer : str
+        Path of the layer.
+    quantizers : mapping of str to sequence of str
+        Names of the Quant nodes by the path of their quantizer.
+
+    Returns
+    -------
+    list of onnx.NodeProto
+    """
     return [p for node in _quantizers(graph, layer, WEIGHT, quantizers) for p in _products(graph, node)]
 
 

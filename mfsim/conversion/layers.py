@@ -172,6 +172,18 @@ CONVERSIONS: dict[tuple[str, type[nn.Module]], Callable[[Any, Mapping[str, Any]]
 def make(layer: nn.Module, to: str, options: Mapping[str, Any]) -> Made:
     """Return what `layer` becomes, on its device, in its mode and type.
 
+    Parameters
+    ----------
+    layer : torch.nn.Module
+        One of torch's own classes; its parameters are shared with what it becomes.
+    to : {"mf", "wht", "shift"}
+    options : mapping
+        Of the new layer, as `mfsim.conversion.rules.OPTIONS` lists them.
+
+    Returns
+    -------
+    Made
+
     Raises
     ------
     UnsupportedOpError
@@ -194,7 +206,17 @@ def make(layer: nn.Module, to: str, options: Mapping[str, Any]) -> Made:
 
 
 def described(layer: Any) -> str:
-    """Return a layer in a few words, such as `Conv2d 3 to 16, 3 x 3, stride 2`."""
+    """Return a layer in a few words, such as `Conv2d 3 to 16, 3 x 3, stride 2`.
+
+    Parameters
+    ----------
+    layer : torch.nn.Module
+        An old or a new layer; an `nn.Sequential` is a product with a norm behind it.
+
+    Returns
+    -------
+    str
+    """
     parts = []
     if isinstance(layer, nn.Sequential):
         return f"{described(layer.product)}, norm"

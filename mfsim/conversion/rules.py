@@ -85,7 +85,17 @@ class Rule:
         return f"the rule `{self.match}`"
 
     def covers(self, path: str) -> bool:
-        """Whether the pattern matches the module at `path` or one around it."""
+        """Whether the pattern matches the module at `path` or one around it.
+
+        Parameters
+        ----------
+        path : str
+            Of a module, such as `layer4.0.conv1`.
+
+        Returns
+        -------
+        bool
+        """
         return any(fnmatch.fnmatchcase(name, self.match) for name in with_parents(path))
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,7 +120,22 @@ class Rules:
 
     @classmethod
     def from_list(cls, tables: Sequence[Mapping[str, Any]]) -> Rules:
-        """Return the rules in a list of tables; a `ConversionError` names what is wrong."""
+        """Return the rules in a list of tables.
+
+        Parameters
+        ----------
+        tables : list or tuple of mappings
+            Each with `match`, `to` and options.
+
+        Returns
+        -------
+        Rules
+
+        Raises
+        ------
+        ConversionError
+            If there are none, or a table says something that cannot be done.
+        """
         if not isinstance(tables, (list, tuple)) or not all(isinstance(table, Mapping) for table in tables):
             raise ConversionError(f"`rules` must be a list of tables, each with `match` and `to`, not {tables!r}")
         return cls(tuple(_rule(table) for table in tables))
@@ -118,6 +143,15 @@ class Rules:
     @classmethod
     def from_toml(cls, source: str | os.PathLike[str]) -> Rules:
         """Return the rules in a TOML file, or in a text that has a line break in it.
+
+        Parameters
+        ----------
+        source : str or os.PathLike
+            The path of a UTF-8 file, or the text.
+
+        Returns
+        -------
+        Rules
 
         Raises
         ------
@@ -145,7 +179,18 @@ class Rules:
         return [rule.to_dict() for rule in self.rules]
 
     def check(self, paths: Iterable[str]) -> None:
-        """Raise `ConversionError` for a rule that covers none of the module `paths`."""
+        """Check that every rule covers a module.
+
+        Parameters
+        ----------
+        paths : iterable of str
+            Of the network's modules.
+
+        Raises
+        ------
+        ConversionError
+            For the first rule that covers none.
+        """
         paths = list(paths)
         for rule in self.rules:
             if not any(rule.covers(path) for path in paths):
@@ -155,7 +200,18 @@ class Rules:
 
 
 def with_parents(path: str) -> list[str]:
-    """Return the paths of the modules around `path`, outermost first, and `path` itself."""
+    """Return the paths of the modules around `path`, outermost first.
+
+    Parameters
+    ----------
+    path : str
+        Of a module, names with dots between.
+
+    Returns
+    -------
+    list of str
+        The last is `path` itself.
+    """
     parts = path.split(".")
     return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
 

@@ -38,6 +38,15 @@ def _content(path: pathlib.Path) -> bytes:
 def read_idx(path: str | pathlib.Path) -> np.ndarray:
     """Return the uint8 array of an IDX file, compressed or not.
 
+    Parameters
+    ----------
+    path : str or pathlib.Path
+
+    Returns
+    -------
+    uint8 array
+        Of the shape that the file's header says; read-only.
+
     Raises
     ------
     DataError
@@ -79,7 +88,17 @@ def _read_split(folder: pathlib.Path, parts: tuple[str, ...]) -> Split:
 
 
 def is_idx_folder(folder: pathlib.Path) -> bool:
-    """Whether `folder` has a file that is named like one of IDX images."""
+    """Whether `folder` has a file that is named like one of IDX images.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        A folder that is there.
+
+    Returns
+    -------
+    bool
+    """
     return any("images" in path.name and path.is_file() for path in folder.iterdir())
 
 
@@ -88,6 +107,22 @@ def load_idx_folder(folder: str | pathlib.Path, name: str = "") -> Dataset:
 
     Their names hold `train` or (`t10k` or `test`), and `images` or `labels`, as in
     `train-images-idx3-ubyte.gz`. A tenth of the training images becomes the validation split.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+    name : str
+        Of the data set; "" for the folder's path.
+
+    Returns
+    -------
+    Dataset
+        Images float32 [N, 1, H, W] in 0..1.
+
+    Raises
+    ------
+    DataError
+        If one of the four files is missing, there twice, damaged, or holds something else.
     """
     folder = pathlib.Path(folder)
     train, test = _read_split(folder, ("train",)), _read_split(folder, ("t10k", "test"))

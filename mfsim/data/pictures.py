@@ -28,8 +28,20 @@ SIZED = re.compile(r"(?P<path>.+)@(?P<rows>[1-9]\d*)(?:x(?P<columns>[1-9]\d*))?"
 
 
 def sized(spec: str) -> tuple[str, tuple[int, int] | None]:
-    """Return (path, (rows, columns) or None) of a path that may have a size behind it.
+    """Return path and size of a path that may have a size behind it.
 
+    Parameters
+    ----------
+    spec : str
+        Such as `flowers`, `flowers@32` or `flowers@24x32` (rows x columns); what exists under that name has no size.
+
+    Returns
+    -------
+    tuple of (str, tuple of (rows, columns) or None)
+        Rows and columns in pixels, at least 1.
+
+    Examples
+    --------
     >>> sized("flowers@24x32"), sized("flowers@32"), sized("flowers")
     (('flowers', (24, 32)), ('flowers', (32, 32)), ('flowers', None))
     """
@@ -41,7 +53,17 @@ def sized(spec: str) -> tuple[str, tuple[int, int] | None]:
 
 
 def folders_in(folder: pathlib.Path) -> list[pathlib.Path]:
-    """Return the folders in `folder`, sorted, without hidden ones."""
+    """Return the folders in `folder`, sorted, without hidden ones.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        A folder that is there.
+
+    Returns
+    -------
+    list of pathlib.Path
+    """
     return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 

@@ -33,7 +33,22 @@ class Input:
 
     @classmethod
     def parse(cls, text: str) -> Input:
-        """Return the input that `text` describes: sizes with x between, and `:int` behind for tokens."""
+        """Return the input that a text describes.
+
+        Parameters
+        ----------
+        text : str
+            Sizes of at least 1 with x between, and `:int` behind for tokens or `:float`, such as "3x32x32".
+
+        Returns
+        -------
+        Input
+
+        Raises
+        ------
+        ShapeError
+            If the text is anything else.
+        """
         sizes, _, kind = text.partition(":")
         if kind not in ("", "int", "float"):
             raise ShapeError(

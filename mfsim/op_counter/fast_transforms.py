@@ -73,6 +73,20 @@ def cosine(x: Sequence[Any]) -> list[Any]:
     """Return sum_i x[i] cos(pi (2 i + 1) k / (2 n)) for each k, n a power of two, by Lee's algorithm.
 
     The factors that make it orthonormal belong to the layer behind it.
+
+    Parameters
+    ----------
+    x : sequence of n floats or Numbers
+        n is a power of two.
+
+    Returns
+    -------
+    list of n floats or Numbers
+
+    Raises
+    ------
+    UnsupportedOpError
+        If n is no power of two.
     """
     n = len(x)
     _check_power(n, "Lee's cosine transform")
@@ -102,7 +116,24 @@ def _turned(x: Complex, k: int, n: int, sign: int) -> Complex:
 
 
 def fourier(x: Sequence[Complex], sign: int = -1) -> list[Complex]:
-    """Return sum_i x[i] exp(sign 2 pi j i k / n) for each k, n a power of two, radix 2."""
+    """Return sum_i x[i] exp(sign 2 pi j i k / n) for each k, n a power of two, radix 2.
+
+    Parameters
+    ----------
+    x : sequence of n pairs of floats or Numbers
+        Real and imaginary parts; n is a power of two.
+    sign : {-1, 1}
+        Of the exponent.
+
+    Returns
+    -------
+    list of n pairs of floats or Numbers
+
+    Raises
+    ------
+    UnsupportedOpError
+        If n is no power of two.
+    """
     n = len(x)
     _check_power(n, "the Fourier transform")
     if n == 1:
@@ -126,6 +157,20 @@ def real_fourier(x: Sequence[Any]) -> tuple[Any, list[Complex], Any]:
 
     Bins 0 and n/2 are real. The sign of the exponent conjugates what is usual, so that the bin in the
     middle needs no negation; magnitudes are the same.
+
+    Parameters
+    ----------
+    x : sequence of n floats or Numbers
+        n is a power of two of at least 2.
+
+    Returns
+    -------
+    tuple of (bin 0, list of n/2 - 1 pairs, bin n/2)
+
+    Raises
+    ------
+    UnsupportedOpError
+        If n is no power of two of at least 2.
     """
     n = len(x)
     _check_power(n, "the Fourier transform of real numbers", 2)
@@ -141,7 +186,22 @@ def real_fourier(x: Sequence[Any]) -> tuple[Any, list[Complex], Any]:
 
 
 def magnitudes(x: Sequence[Any]) -> list[Any]:
-    """Return the absolute values of all n bins of the Fourier transform of real x; mirrored ones are copies."""
+    """Return the absolute values of all n bins of the Fourier transform of real x; mirrored ones are copies.
+
+    Parameters
+    ----------
+    x : sequence of n floats or Numbers
+        n is a power of two.
+
+    Returns
+    -------
+    list of n floats or Numbers
+
+    Raises
+    ------
+    UnsupportedOpError
+        If n is no power of two.
+    """
     if len(x) == 1:
         return [abs(x[0])]
     first, middle, last = real_fourier(x)
@@ -162,6 +222,22 @@ def filtered(image: Sequence[Sequence[Complex]], gains: Sequence[Sequence[float]
 
     Rows and columns are transformed, each bin is multiplied by its gain, and both are transformed back. As
     the filter is linear and real (the gains even), it keeps the two images apart. The gains hold 1 / g**2.
+
+    Parameters
+    ----------
+    image : g rows of g pairs of floats or Numbers
+        One image in the real parts, the other in the imaginary ones; g is a power of two.
+    gains : g rows of g floats
+        Over the frequencies, in FFT order, even.
+
+    Returns
+    -------
+    list of g rows of g pairs
+
+    Raises
+    ------
+    UnsupportedOpError
+        If g is no power of two.
     """
     spectrum = _both_ways(image, -1)
     scaled = [
@@ -191,6 +267,12 @@ def counted(name: str, n: int) -> Mapping[str, int]:
     ----------
     name : {"cosine", "fourier", "real_fourier", "magnitudes", "filtered"}
         The algorithm; for `filtered` n is the side of the image, and two images are filtered.
+    n : int
+        Length of the transform, a power of two.
+
+    Returns
+    -------
+    mapping of str to int
 
     Examples
     --------
@@ -215,7 +297,24 @@ def counted(name: str, n: int) -> Mapping[str, int]:
 
 
 def transform_rows(name: str, n: int, bits: int, times: int) -> list[Row]:
-    """Return the rows of `times` transforms of length n, on words of `bits` bits."""
+    """Return the rows of fast transforms.
+
+    Parameters
+    ----------
+    name : str
+        An algorithm, as `counted` takes it.
+    n : int
+        Length of a transform, a power of two.
+    bits : int, at least 1
+        Of a word.
+    times : int, at least 0
+        How many transforms there are.
+
+    Returns
+    -------
+    list of Row
+        One for each primitive.
+    """
     rows = []
     for counted_as, count in counted(name, n).items():
         primitive, _, by = counted_as.partition(" ")

@@ -79,7 +79,22 @@ def _mask(causal: bool, length: int) -> list[Tensor]:
 
 @functools.lru_cache(maxsize=32)
 def softmax_rows(shape: tuple[int, ...], bits: int, form: str = "division", causal: bool = False) -> tuple[Row, ...]:
-    """Return the rows of a softmax over the last axis of `shape`, in a form of `mfsim.nn.Softmax`."""
+    """Return the rows of a softmax over the last axis of `shape`, in a form of `mfsim.nn.Softmax`.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the scores; [..., T, T] if `causal`.
+    bits : int, at least 1
+        Width of the operands that the rows state.
+    form : {"division", "reciprocal", "shift", "log"}
+    causal : bool
+        Whether row i sees the columns 0..i only.
+
+    Returns
+    -------
+    tuple of Row
+    """
     length = shape[-1]
     fraction, x = default_fraction(length), activation("x", shape, WORD, Scale.of(EXPONENT))
     table_bits = softmax_table_bits(fraction, length)
@@ -102,7 +117,22 @@ def softmax_rows(shape: tuple[int, ...], bits: int, form: str = "division", caus
 
 @functools.lru_cache(maxsize=32)
 def tanh_l1_rows(shape: tuple[int, ...], bits: int, form: str = "division", causal: bool = False) -> tuple[Row, ...]:
-    """Return the rows of a tanh-l1 over the last axis of `shape`, in a form of `mfsim.nn.TanhL1`."""
+    """Return the rows of a tanh-l1 over the last axis of `shape`, in a form of `mfsim.nn.TanhL1`.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the scores; [..., T, T] if `causal`.
+    bits : int, at least 1
+        Width of the operands that the rows state.
+    form : {"division", "shift"}
+    causal : bool
+        Whether row i sees the columns 0..i only.
+
+    Returns
+    -------
+    tuple of Row
+    """
     length = shape[-1]
     fraction = default_fraction(length)
     table_bits = tanh_l1_table_bits(fraction)
@@ -117,7 +147,22 @@ def tanh_l1_rows(shape: tuple[int, ...], bits: int, form: str = "division", caus
 
 @functools.lru_cache(maxsize=32)
 def norm_rows(shape: tuple[int, ...], bits: int, centred: bool, form: str = "division") -> tuple[Row, ...]:
-    """Return the rows of LayerNorm (`centred`) or RMSNorm over the last axis of `shape`, with gamma and beta."""
+    """Return the rows of LayerNorm (`centred`) or RMSNorm over the last axis of `shape`, with gamma and beta.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the activations.
+    bits : int, at least 1
+        Width of the operands that the rows state.
+    centred : bool
+        True for LayerNorm, False for RMSNorm, which has no beta.
+    form : {"division", "reciprocal"}
+
+    Returns
+    -------
+    tuple of Row
+    """
     width, fraction = shape[-1], 5
     guard = norms.guard_bits(fraction, WORD, width, EXPONENT, EPS)
     inputs = [
@@ -138,7 +183,21 @@ def norm_rows(shape: tuple[int, ...], bits: int, centred: bool, form: str = "div
 
 @functools.lru_cache(maxsize=32)
 def shift_norm_rows(shape: tuple[int, ...], bits: int, kind: str) -> tuple[Row, ...]:
-    """Return the rows of a `mfsim.nn.ShiftNorm` over the last axis of `shape`."""
+    """Return the rows of a `mfsim.nn.ShiftNorm` over the last axis of `shape`.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the activations.
+    bits : int, at least 1
+        Width of the operands that the rows state.
+    kind : {"l1", "l2"}
+        How sigma is measured.
+
+    Returns
+    -------
+    tuple of Row
+    """
     width, fraction = shape[-1], 5
     inputs = [
         activation("x", shape, WORD, Scale.of(EXPONENT)),
@@ -152,7 +211,22 @@ def shift_norm_rows(shape: tuple[int, ...], bits: int, kind: str) -> tuple[Row, 
 def magnitude_rows(shape: tuple[int, ...], bits: int, form: str = "root") -> tuple[Row, ...]:
     """Return the rows of Fourier magnitudes over the last axis of `shape`, in a form of `mfsim.nn.DFTMagnitude`.
 
-    Its length must be a power of two of at least 4.
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the activations; the last is a power of two of at least 4.
+    bits : int, at least 1
+        Width of the operands that the rows state.
+    form : {"root", "alpha-beta", "csd"}
+
+    Returns
+    -------
+    tuple of Row
+
+    Raises
+    ------
+    ShapeError
+        If the length is no power of two of at least 4.
     """
     length, fraction = shape[-1], 5
     x = activation("x", shape, WORD, Scale.of(EXPONENT))
@@ -168,7 +242,21 @@ def magnitude_rows(shape: tuple[int, ...], bits: int, form: str = "root") -> tup
 
 @functools.lru_cache(maxsize=32)
 def cosine_rows(shape: tuple[int, ...], bits: int, form: str) -> tuple[Row, ...]:
-    """Return the rows of a fast cosine transform over the last axis of `shape`, in the form fast or csd of `mfsim.nn.DCT`."""
+    """Return the rows of a fast cosine transform over the last axis of `shape`, in the form fast or csd of `mfsim.nn.DCT`.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the activations; the last is a power of two of at least 2.
+    bits : int, at least 1
+        Width of the operands that the rows state.
+    form : {"fast", "csd"}
+        Whether products are multiplications, or shifts and additions of signed digits.
+
+    Returns
+    -------
+    tuple of Row
+    """
     length, fraction = shape[-1], 5
     x = activation("x", shape, WORD, Scale.of(EXPONENT))
     guard, places = dct_tables.defaults(length, x.range.bound, fraction, EXPONENT)
@@ -181,9 +269,23 @@ def cosine_rows(shape: tuple[int, ...], bits: int, form: str) -> tuple[Row, ...]
 def filterbank_rows(
     shape: tuple[int, int, int], bits: int, grid: int, form: str, gains: tuple[int, ...]
 ) -> tuple[Row, ...]:
-    """Return the rows of a filterbank of [heads, tokens, features] in the form fft or csd of `mfsim.nn.Filterbank`.
+    """Return the rows of a filterbank by Fourier transforms, in the form fft or csd of `mfsim.nn.Filterbank`.
 
-    `gains` are those of one head, even codes on 2**-9; their signed digits decide what the form csd adds.
+    Parameters
+    ----------
+    shape : tuple of (heads, tokens, features)
+        Tokens are the passing ones and grid**2 patches.
+    bits : int, at least 1
+        Width of the operands that the rows state.
+    grid : int
+        Patches of a side, a power of two of at least 4.
+    form : {"fft", "csd"}
+    gains : tuple of grid**2 ints
+        Of one head, even codes on 2**-9; their signed digits decide what the form csd adds.
+
+    Returns
+    -------
+    tuple of Row
     """
     heads, tokens, _ = shape
     x, fraction = activation("x", shape, WORD, Scale.of(EXPONENT)), 5

@@ -265,7 +265,17 @@ LAYERS: dict[type[nn.Module], LayerRule] = {
 
 
 def layer_rule(layer: nn.Module) -> Rule | None:
-    """Return the rule that counts `layer` as a whole, or None."""
+    """Return the rule that counts a layer as a whole.
+
+    Parameters
+    ----------
+    layer : torch.nn.Module
+
+    Returns
+    -------
+    Rule or None
+        None where the operations of torch inside it are counted.
+    """
     rule = LAYERS.get(type(layer))
     if isinstance(layer, layers.DCT) and layer.form != "dense":
         rule = _fast_dct

@@ -20,7 +20,21 @@ from mfsim.ops.pool.sum_pool2d import OP as SUM_POOL2D
 
 
 def product(call: Call, x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor | None = None) -> list[Row]:
-    """Return the rows of x [..., M, K] times w [..., K, O], of which one or none may be constant."""
+    """Return the rows of a matrix product, of which one or no operand may be constant.
+
+    Parameters
+    ----------
+    call : Call
+        The operation; it says where the operands come from.
+    x : tensor, shape [..., M, K]
+    w : tensor, shape [..., K, O]
+    bias : tensor, shape [O], or None
+        Added where one operand is constant.
+
+    Returns
+    -------
+    list of Row
+    """
     first, second = call.source(x), call.source(w)
     if first == second == "activation":
         return _dynamic(x, w)

@@ -41,7 +41,21 @@ class Sized(Tensor):
 
 
 def sized(shape: Sequence[int], bits: int, constant: bool = False) -> Sized:
-    """Return a tensor of words of `bits` bits; `shape` has a batch axis unless the tensor is `constant`."""
+    """Return a tensor of a shape and a word, without codes.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        With a batch axis unless the tensor is `constant`.
+    bits : int, at least 1
+        Of a word, signed.
+    constant : bool
+        Whether the codes would be known before the network runs.
+
+    Returns
+    -------
+    Sized
+    """
     return Sized("", tuple(int(n) for n in shape), Format(bits), Scale(), Range.of(0, 0), None, constant)
 
 
@@ -50,7 +64,17 @@ _TAPS: ContextVar[str] = ContextVar("taps", default="executed")
 
 @contextmanager
 def counting_taps(taps: str) -> Iterator[None]:
-    """Let `count_op` count the taps of windows that `taps` says, one of `mfsim.ops.op.TAPS`."""
+    """Let `count_op` count the taps of windows that `taps` says, one of `mfsim.ops.op.TAPS`.
+
+    Parameters
+    ----------
+    taps : {"executed", "valid"}
+        Whether taps in the padding count.
+
+    Yields
+    ------
+    None
+    """
     token = _TAPS.set(taps)
     try:
         yield
@@ -84,19 +108,62 @@ def count_op(
 
 
 def bits_of(x: Any) -> int:
-    """Return the width of a tensor's element type; bool is 1 bit."""
+    """Return the width of a tensor's element type; bool is 1 bit.
+
+    Parameters
+    ----------
+    x : tensor or number
+
+    Returns
+    -------
+    int
+        In bits; 1 for a number.
+    """
     if not isinstance(x, torch.Tensor) or x.dtype == torch.bool:
         return 1
     return x.element_size() * 8
 
 
 def row(primitive: str, bits: int, count: int, by: str = "", operands: int = 2) -> Row:
-    """Return `count` executions of a primitive on words of `bits` bits."""
+    """Return the row of a single primitive.
+
+    Parameters
+    ----------
+    primitive : str
+        Of `mfsim.analysis.count`, such as "mul".
+    bits : int, at least 1
+        Width of each operand.
+    count : int, at least 0
+        Executions.
+    by : {"", "fixed", "learned", "activation"}
+        What a multiplication multiplies by.
+    operands : int, at least 1
+        How many operands the primitive has.
+
+    Returns
+    -------
+    Row
+    """
     return Row("", "", "", primitive, (bits,) * operands, count, by)
 
 
 def factor_rows(value: float, bits: int, count: int) -> list[Row]:
-    """Return the rows of multiplying `count` values by a number."""
+    """Return the rows of multiplying values by a number.
+
+    Parameters
+    ----------
+    value : float
+        The number: +-1 costs nothing, another power of two a shift.
+    bits : int, at least 1
+        Of a value.
+    count : int, at least 0
+        How many values there are.
+
+    Returns
+    -------
+    list of Row
+        One at most.
+    """
     if abs(value) == 1:
         return []
     if value and math.isfinite(value) and abs(math.frexp(value)[0]) == 0.5:

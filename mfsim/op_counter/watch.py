@@ -79,11 +79,28 @@ class Watch(TorchDispatchMode):
         self._alive: list[torch.Tensor] = []  # an id is unique only while its tensor lives
 
     def source(self, x: Any) -> str:
-        """Return where a tensor or a number comes from."""
+        """Return where a tensor or a number comes from.
+
+        Parameters
+        ----------
+        x : object
+            A tensor or a number.
+
+        Returns
+        -------
+        {"fixed", "learned", "activation"}
+            "fixed" for what was never marked.
+        """
         return self._sources.get(id(x), "fixed")
 
     def mark(self, tensors: Any, source: str) -> None:
-        """Say where tensors come from."""
+        """Say where tensors come from.
+
+        Parameters
+        ----------
+        tensors : tensor, or nested containers of tensors
+        source : {"fixed", "learned", "activation"}
+        """
         for x in tree_leaves(tensors):
             if isinstance(x, torch.Tensor):
                 self._sources[id(x)] = source
@@ -108,7 +125,15 @@ class Watch(TorchDispatchMode):
             self.mark(result, max(sources, key=SOURCES.index))
 
     def count(self, rule: Rule | None, call: Call) -> None:
-        """Add the rows of a call, or name it where there is no rule for it."""
+        """Add the rows of a call, or name it where there is no rule for it.
+
+        Parameters
+        ----------
+        rule : Rule or None
+            None where no rule is known.
+        call : Call
+            The operation, already run.
+        """
         layer = self._path[-1] if self._path else ""
         node = f"{layer}/{call.name}" if layer else call.name
         self._used[node] += 1
@@ -130,7 +155,17 @@ class Watch(TorchDispatchMode):
 
     @contextmanager
     def layer(self, path: str) -> Iterator[None]:
-        """Count what runs in the body for the layer at `path`."""
+        """Count what runs in the body for the layer at `path`.
+
+        Parameters
+        ----------
+        path : str
+            Of the layer in the module.
+
+        Yields
+        ------
+        None
+        """
         self._path.append(path)
         self.watched.layers.setdefault(path)
         try:
@@ -148,7 +183,20 @@ class Watch(TorchDispatchMode):
             self._inside -= 1
 
     def operation(self, name: str, run: Callable[[], torch.Tensor]) -> torch.Tensor:
-        """Run an operation of `mfsim.nn` that no layer calls: what torch executes for it is not what a device does."""
+        """Run an operation of `mfsim.nn` that no layer calls: what torch executes for it is not what a device does.
+
+        Parameters
+        ----------
+        name : str
+            Of the operation.
+        run : callable without arguments
+            Computes its result.
+
+        Returns
+        -------
+        tensor
+            The result.
+        """
         if self._inside:
             return run()
         with self.unseen():
@@ -164,7 +212,16 @@ def _without_layer(call: Call) -> list[Row]:
 
 
 def watch_layers(model: nn.Module, watch: Watch, whole: Callable[[nn.Module], Rule | None]) -> None:
-    """Let `watch` know which layer of `model` runs; a layer for which `whole` has a rule is counted by it alone."""
+    """Let `watch` know which layer of `model` runs; a layer for which `whole` has a rule is counted by it alone.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        The forward methods of its modules are replaced.
+    watch : Watch
+    whole : callable
+        Takes a module and returns its rule, or None.
+    """
     for path, module in model.named_modules():
         forward = module.forward
 

@@ -28,14 +28,42 @@ from mfsim.quant.statistics import Statistics
 
 
 def statistics(seen: Observed) -> Statistics:
-    """Return what is kept of the values in `seen`."""
+    """Return the statistics of the values in `seen`.
+
+    Parameters
+    ----------
+    seen : Observed
+        At least one batch.
+
+    Returns
+    -------
+    Statistics
+    """
     return Statistics.of(seen.values, seen.low, seen.high)
 
 
 def subject_of(
     path: str, layer: nn.Module, kind: str, around: WHTLayer | None, seen: Mapping[str, Observed]
 ) -> Subject:
-    """Return what the words of the float `layer` depend on; `seen` is by path of what has a scale in it."""
+    """Return what the words of a float layer depend on.
+
+    Parameters
+    ----------
+    path : str
+        Of the layer.
+    layer : torch.nn.Module
+        The float layer.
+    kind : str
+        Name of the quantized layer's class.
+    around : WHTLayer or None
+        The layer that encloses it.
+    seen : mapping of str to Observed
+        By path of what has a scale in the layer; at least one.
+
+    Returns
+    -------
+    Subject
+    """
     kept = {name.removeprefix(path).lstrip("."): statistics(values) for name, values in seen.items()}
     shape = next(iter(seen.values())).shape
     return Subject(path, kind, kept, config_for(kind).facts(layer, around, path, shape))
@@ -44,7 +72,21 @@ def subject_of(
 def with_readers(
     subjects: list[Subject], network: QuantizedNetwork, example: tuple[torch.Tensor, ...]
 ) -> list[Subject]:
-    """Return `subjects`, the nonlinear layers among them with the paths of the quantizers that read their results."""
+    """Return `subjects`, the nonlinear layers among them with the paths of the quantizers that read their results.
+
+    Parameters
+    ----------
+    subjects : list of Subject
+    network : QuantizedNetwork
+        Its layers are those of `subjects`.
+    example : tuple of tensors, each of shape [N, ...]
+        Inputs of the network, to run it once.
+
+    Returns
+    -------
+    list of Subject
+        In the order of `subjects`.
+    """
     layers = {f"model.{path}".rstrip("."): path for path, _ in nonlinear_layers(network.model)}
     paths = {id(module): path.removeprefix("model.") for path, module in network.named_modules()}
     behind = readers(network, example, layers)
@@ -59,7 +101,17 @@ def with_readers(
 def calibrate(network: QuantizedNetwork, calibration: Calibration) -> None:
     """Fill in every scale of `network`, and keep in it what they were decided from.
 
-    A `RecipeError` says where a bias or threshold does not fit its word, or weights all become 0.
+    Parameters
+    ----------
+    network : QuantizedNetwork
+        Changed in place.
+    calibration : Calibration
+        Of the layers of `network`.
+
+    Raises
+    ------
+    RecipeError
+        If a bias or threshold does not fit its word, or the weights of a layer all become 0.
     """
     arrays = {
         path: layer.weight.detach().numpy()
@@ -88,7 +140,13 @@ def _fill_in(network: QuantizedNetwork, plan: QParamsByPath) -> None:
 
 
 def keep_trained(network: QuantizedNetwork) -> None:
-    """Keep in the calibration of a trained `network` the scales of its weights, which other ones would not suit as well."""
+    """Keep the scales of trained weights in the calibration, as other ones would not suit them as well.
+
+    Parameters
+    ----------
+    network : QuantizedNetwork
+        Its `calibration` is replaced; without one nothing happens.
+    """
     kept = network.calibration
     if kept is None:
         return
@@ -106,13 +164,34 @@ def keep_trained(network: QuantizedNetwork) -> None:
 
 
 def nonlinear_layers(model: nn.Module) -> list[tuple[str, QuantNonlinear]]:
-    """Return path and module of every quantized nonlinear layer of `model`."""
+    """Return the quantized nonlinear layers of a network.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+
+    Returns
+    -------
+    list of (str, QuantNonlinear)
+        Path and module.
+    """
     return [(path, module) for path, module in model.named_modules() if isinstance(module, QuantNonlinear)]
 
 
 @torch.no_grad()
 def check_constants(network: QuantizedNetwork) -> None:
-    """Raise `RecipeError` for a bias or threshold that its word cannot hold, and for weights that all become 0."""
+    """Check that every bias and threshold fits its word, and that something is left of all weights.
+
+    Parameters
+    ----------
+    network : QuantizedNetwork
+        With its scales filled in.
+
+    Raises
+    ------
+    RecipeError
+        If a bias or threshold does not fit its word, or the weights of a layer all become 0.
+    """
     for path, layer in network.model.named_modules():
         if isinstance(layer, QuantProduct):
             bias = None if layer.bias is None else layer.bias.detach().numpy()

@@ -48,7 +48,17 @@ class Subject:
         return only
 
     def at(self, name: str) -> str:
-        """Return the path of the quantizer called `name`; the layer's own for an empty name."""
+        """Return the path of the quantizer called `name`; the layer's own for an empty name.
+
+        Parameters
+        ----------
+        name : str
+            Of a quantizer in the layer, such as `weight_quant`; "" where the layer is one itself.
+
+        Returns
+        -------
+        str
+        """
         return f"{self.path}.{name}".strip(".")
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,7 +68,22 @@ class Subject:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Subject:
-        """Return what `to_dict` wrote."""
+        """Return the layer that `to_dict` wrote.
+
+        Parameters
+        ----------
+        content : mapping
+            The keys path, kind, statistics and facts.
+
+        Returns
+        -------
+        Subject
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If `content` is anything else.
+        """
         statistics = {name: Statistics.from_dict(seen) for name, seen in content["statistics"].items()}
         return cls(content["path"], content["kind"], statistics, content["facts"])
 
@@ -82,7 +107,17 @@ class Calibration:
     needs_entrance: bool
 
     def entrance_bits(self, recipe: Recipe) -> int:
-        """Return the bits of the quantizers at the entrance, or 0 where there are none."""
+        """Return the bits of the quantizers at the entrance, or 0 where there are none.
+
+        Parameters
+        ----------
+        recipe : Recipe
+
+        Returns
+        -------
+        int
+            0, or 2..32.
+        """
         if recipe.input == AUTO:
             return recipe.defaults.activation if self.needs_entrance else 0
         return int(recipe.input)
@@ -92,7 +127,17 @@ class Calibration:
         return f"{self._seen}{_text(self.recipe.to_toml())}{_BEHIND}"  # the order of its patterns counts
 
     def with_recipe(self, recipe: Recipe) -> Calibration:
-        """Return the calibration with another recipe."""
+        """Return the calibration with another recipe.
+
+        Parameters
+        ----------
+        recipe : Recipe
+
+        Returns
+        -------
+        Calibration
+            It shares everything else.
+        """
         made = replace(self, recipe=recipe)
         vars(made)["_seen"] = self._seen  # the longest part of the text, and the same
         return made
@@ -110,7 +155,22 @@ class Calibration:
 
     @classmethod
     def from_text(cls, text: str) -> Calibration:
-        """Return what `to_text` wrote; a `ModelError` for anything else."""
+        """Return the calibration that `to_text` wrote.
+
+        Parameters
+        ----------
+        text : str
+            JSON.
+
+        Returns
+        -------
+        Calibration
+
+        Raises
+        ------
+        ModelError
+            If the text is damaged, or of another version.
+        """
         try:
             content = json.loads(text)
             if content["version"] != VERSION:

@@ -32,9 +32,27 @@ def choose_qparams(
     weights: Weights,
     known: MutableMapping[tuple[str, LayerRecipe], QParamsByPath] | None = None,
 ) -> QParamsByPath:
-    """Return the word of every quantizer by `recipe`; a `RecipeError` if it says what a layer cannot have.
+    """Return the word of every quantizer by a recipe.
 
-    `known` keeps what was decided for a layer and its recipe, where nothing else matters, from one call to the next.
+    Parameters
+    ----------
+    calibration : Calibration
+        Its own recipe does not count.
+    recipe : Recipe
+    weights : Weights
+        Float weights by path of their layer.
+    known : mutable mapping, optional
+        Keeps what was decided for a layer and its recipe, where nothing else matters, from one call to the next.
+
+    Returns
+    -------
+    dict of str to QParams
+        By path of the quantizer.
+
+    Raises
+    ------
+    RecipeError
+        If the recipe says what a layer cannot have.
     """
     known = {} if known is None else known
     plan: QParamsByPath = {}
@@ -121,7 +139,17 @@ _OTHERS: Mapping[str, Any] = {
 
 
 def sweep_keys(subject: Subject) -> tuple[str, ...]:
-    """Return the keys that decide how a layer is built or scaled, in the order of the recipe."""
+    """Return the recipe's keys that decide how a layer is built or scaled.
+
+    Parameters
+    ----------
+    subject : Subject
+
+    Returns
+    -------
+    tuple of str
+        In the order of the recipe; "calibration" is always the last.
+    """
     options = config_of(subject).options
     base = options(subject, LayerRecipe())
 

@@ -21,10 +21,26 @@ def check_plan(
     thresholds: Mapping[str, np.ndarray],
     known: MutableSet[tuple[object, ...]] | None = None,
 ) -> None:
-    """Raise `RecipeError` for the first constant, in the order of the layers, that does not fit its word in `plan`.
+    """Check the constants of all layers, in their order, against their words in `plan`.
 
-    `weights`, `biases` and `thresholds` are by the path of their layer. `known` keeps from one call to the next
-    which constants fit which words.
+    Parameters
+    ----------
+    calibration : Calibration
+    recipe : Recipe
+        The one that `plan` follows.
+    plan : dict of str to QParams
+        As `choose_qparams` and `derived_constants` return it.
+    weights : mapping of str to float array, shape [O, ...]
+        By path of the layer, as the two others.
+    biases : mapping of str to float array, shape [O]
+    thresholds : mapping of str to float array, shape [size]
+    known : mutable set, optional
+        Keeps from one call to the next which constants fit which words.
+
+    Raises
+    ------
+    RecipeError
+        For the first constant that does not fit its word, and for weights that all become 0.
     """
     known = set() if known is None else known
     for subject in calibration.subjects:
@@ -52,9 +68,25 @@ def check_product(
     grid: np.ndarray,
     bias_bits: int,
 ) -> None:
-    """Raise `RecipeError` for weights [O, ...] that all become 0, and a bias [O] that its word cannot hold.
+    """Check that something is left of a product's weights, and that its bias fits its word.
 
-    `exponents` are those of the weights, `grid` those of the accumulator: one, or one for each output.
+    Parameters
+    ----------
+    path : str
+        Of the layer, for messages.
+    weight : float array, shape [O, ...]
+    bias : float array, shape [O], or None
+    exponents : int64 array, shape () or [O]
+        Of the weights' scales.
+    grid : int64 array, shape () or [O]
+        Exponents of the accumulator's scales.
+    bias_bits : int in 2..32
+        Of the bias's word, signed.
+
+    Raises
+    ------
+    RecipeError
+        If the weights all become 0, or the bias needs more bits.
     """
     largest = np.abs(weight).reshape(len(weight), -1).max(axis=1, initial=0.0).astype(np.float64)
     if largest.any() and not np.rint(np.ldexp(largest, -exponents)).any():
@@ -67,10 +99,25 @@ def check_product(
 
 
 def check_threshold(path: str, thresholds: np.ndarray, exponent: np.ndarray, bits: int) -> None:
-    """Raise `RecipeError` for a threshold that its word cannot hold.
+    """Check that the thresholds of a layer fit their word.
 
     One in its proved word need not be asked: it is at least as large as anything it meets where it
     saturates, so that nothing changes.
+
+    Parameters
+    ----------
+    path : str
+        Of the layer, for messages.
+    thresholds : float array, any shape
+    exponent : int64 array, shape ()
+        Of the thresholds' scale.
+    bits : int, at least 1
+        Of their word, unsigned.
+
+    Raises
+    ------
+    RecipeError
+        If a threshold needs more bits.
     """
     _check_word(f"a threshold of layer `{path}`", thresholds, exponent, bits, False)
 

@@ -49,7 +49,18 @@ class LengthMask(nn.Module):
         self.table_quant = ActivationQuant(2, False)
 
     def forward(self, position: torch.Tensor) -> torch.Tensor:
-        """Return 0 and 1 [N, 1, 1, tokens] for int64 positions [N, 1]."""
+        """Return the mask of each sample, a row of constants that its position chooses.
+
+        Parameters
+        ----------
+        position : int64 tensor, shape [N, 1]
+            In 0 .. `tokens` - 1.
+
+        Returns
+        -------
+        float tensor, shape [N, 1, 1, tokens]
+            1 where a row is seen, else 0.
+        """
         return nn.functional.embedding(position, self.table_quant(self.seen)).unsqueeze(1)
 
 
@@ -81,7 +92,20 @@ class DecoderStep(nn.Module):
         self.output_names = ("logits", *self.caches.values())
 
     def forward(self, ids: torch.Tensor, position: torch.Tensor, *caches: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Return logits [N, 1, V] and the new row of each cache, for ids and positions [N, 1]."""
+        """Return the logits, and the new row of each cache.
+
+        Parameters
+        ----------
+        ids, position : int64 tensor, shape [N, 1]
+            Token ids, and their positions in 0 .. T - 1.
+        *caches : float tensor, shape [N, T - 1, features]
+            In the order of `caches`; rows from `position` on are not seen.
+
+        Returns
+        -------
+        tuple of float tensors
+            Logits [N, 1, V]; then rows [N, 1, features], in the order of `caches`.
+        """
         x = self.embed(ids)
         if self.positions is not None and self.add is not None:
             x = self.add(x, self.positions(position))
@@ -120,7 +144,18 @@ class DecoderStep(nn.Module):
         return attended, new
 
     def example(self, samples: int = 2) -> tuple[torch.Tensor, ...]:
-        """Return inputs of the right shapes: the first token of `samples` sequences, the caches empty."""
+        """Return inputs of the right shapes: the first token of `samples` sequences, the caches empty.
+
+        Parameters
+        ----------
+        samples : int, at least 1
+            N.
+
+        Returns
+        -------
+        tuple of tensors
+            Ids and positions, int64 [N, 1] of 0; caches, float32 [N, T - 1, features] of 0.
+        """
         numbers = torch.zeros(samples, 1, dtype=torch.int64)
         widths = [
             cached_features(unit.config, unit.width)[entry]
@@ -136,6 +171,16 @@ def decoder_step(network: QuantizedNetwork) -> QuantizedNetwork:
 
     Export it with `network.model.example()`. Its layers are those of `network`; after training that one
     further, make the step anew.
+
+    Parameters
+    ----------
+    network : QuantizedNetwork
+        A quantized `Decoder`.
+
+    Returns
+    -------
+    QuantizedNetwork
+        In eval mode; `model` is a `DecoderStep`.
 
     Raises
     ------

@@ -30,8 +30,28 @@ def finetune(
 ) -> History:
     """Train a quantized network in place; it is left as it was where no epoch is better on `validation`.
 
-    Parameters and errors are those of `mfsim.train.fit`. A `RecipeError` says where a bias or a
-    threshold has grown out of its word.
+    Parameters
+    ----------
+    network : QuantizedNetwork
+        Calibrated.
+    train, validation : Split
+        Images and labels to learn from, and to choose the best epoch by.
+    epochs, learning_rate, batch_size, seed, progress
+        As in `mfsim.train.fit`.
+
+    Returns
+    -------
+    History
+        All epochs, and the best of them.
+
+    Raises
+    ------
+    RecipeError
+        If a bias or threshold has grown out of its word, or the weights of a layer all become 0.
+    ModelError
+        If the loss is no longer a finite number, or `epochs` or `batch_size` is less than 1.
+    ShapeError
+        If the network's output does not suit the labels.
     """
     before = copy.deepcopy(network.state_dict())
     start = accuracy(network, validation)

@@ -54,6 +54,19 @@ def replace_module(model: nn.Module, path: str, module: nn.Module) -> nn.Module:
     """Put `module` at `path` of `model`, and wherever else its predecessor stands; return the model.
 
     For an empty path `module` itself is the model.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Changed in place.
+    path : str
+        Of a module that is there, or "".
+    module : torch.nn.Module
+
+    Returns
+    -------
+    torch.nn.Module
+        `model`; `module` for an empty path.
     """
     if not path:
         return module
@@ -124,7 +137,17 @@ def _compare(given: torch.Tensor, now: torch.Tensor) -> None:
 
 
 def check_finite(model: nn.Module) -> None:
-    """Raise `ModelError`, naming the tensor, if a parameter or buffer of `model` is NaN or infinite."""
+    """Check that all parameters and buffers are finite.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+
+    Raises
+    ------
+    ModelError
+        If one is NaN or infinite; the message names it.
+    """
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
             raise ModelError(f"`{name}` of the model holds NaN or infinite values")
@@ -229,7 +252,26 @@ def _affine(exponents: tuple[int, ...], offset: torch.Tensor) -> nn.Module:
 
 
 def as_pool(path: str, layer: Any) -> nn.Module:
-    """Return mfsim's pooling layer for torch's at `path` (or one of mfsim's own, as it is)."""
+    """Return mfsim's pooling layer for torch's at `path` (or one of mfsim's own, as it is).
+
+    Parameters
+    ----------
+    path : str
+        Of the layer, for messages.
+    layer : torch.nn.Module
+        An average pool of torch or of mfsim.
+
+    Returns
+    -------
+    AvgPool2d or GlobalAvgPool2d
+
+    Raises
+    ------
+    UnsupportedOpError
+        If it has an option that no layer of mfsim has.
+    FormatError
+        If the area of its window is no power of two.
+    """
     if isinstance(layer, (AvgPool2d, GlobalAvgPool2d)):
         return layer
     if isinstance(layer, nn.AdaptiveAvgPool2d):

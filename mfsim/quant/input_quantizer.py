@@ -105,6 +105,17 @@ def needs_input_quantizer(network: nn.Module, inputs: tuple[torch.Tensor, ...]) 
     """Whether anything but one quantizer reads the values of an input of `network`, a network of quantized layers.
 
     Integers, which number rows of embeddings, need none.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        Of quantized layers.
+    inputs : tuple of tensors, each of shape [N, ...]
+        To run it once.
+
+    Returns
+    -------
+    bool
     """
     watch = _Watch(MOVING)
     for k, x in enumerate(floats(inputs)):
@@ -116,5 +127,20 @@ def needs_input_quantizer(network: nn.Module, inputs: tuple[torch.Tensor, ...]) 
 def readers(
     network: nn.Module, inputs: tuple[torch.Tensor, ...], layers: Collection[str]
 ) -> dict[str, list[ActivationQuant]]:
-    """Return the quantizers that read the result of each of `layers`, with nothing that rounds or adds between."""
+    """Return the quantizers that read the result of each of `layers`, with nothing that rounds or adds between.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        Of quantized layers.
+    inputs : tuple of tensors, each of shape [N, ...]
+        To run it once.
+    layers : collection of str
+        Paths in `network`.
+
+    Returns
+    -------
+    dict of str to list of ActivationQuant
+        By path of the layer.
+    """
     return _watched(network, inputs, _Watch(KEEPING), layers).readers

@@ -56,7 +56,17 @@ def _clip_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QP
 
 
 def transform_bits(around: Any) -> int:
-    """Return log2 of the product of the lengths that a `WHTLayer` transforms: the bits that this adds."""
+    """Return log2 of the product of the lengths that a `WHTLayer` transforms: the bits that this adds.
+
+    Parameters
+    ----------
+    around : WHTLayer
+
+    Returns
+    -------
+    int
+        Bits, at least 0.
+    """
     return sum((around.transform.block or n).bit_length() - 1 for n in around.padded)
 
 
@@ -228,7 +238,22 @@ def _gain_words(subject: Subject, words: LayerRecipe, weights: Weights, plan: QP
 
 
 def result_words(subject: Subject, words: LayerRecipe, plan: QParamsByPath) -> QParamsByPath:
-    """Return the grid of the result, and the word of a bias on it, of a layer whose `readers` are in `plan`."""
+    """Return the words behind a nonlinear layer: the grid of its result, and that of its bias.
+
+    Parameters
+    ----------
+    subject : Subject
+        With `readers` among its facts.
+    words : LayerRecipe
+        Of the layer.
+    plan : dict of str to QParams
+        Holds the word of every reader.
+
+    Returns
+    -------
+    dict of str to QParams
+        By the paths of `y_scale` and `bias_quant`; the bias has 16 bits.
+    """
     seen = subject.statistics["y_scale"]
     y = word_for(seen, words.activation, seen.signed, words.calibration)
     if subject.facts["readers"]:
@@ -289,12 +314,31 @@ NONLINEAR = LayerConfig(_nonlinear_facts, _nonlinear_options, _nonlinear_words)
 
 
 def config_for(kind: str) -> LayerConfig:
-    """Return how the quantized layers of a kind get their words."""
+    """Return how the quantized layers of a kind get their words.
+
+    Parameters
+    ----------
+    kind : str
+        Name of a quantized layer's class.
+
+    Returns
+    -------
+    LayerConfig
+    """
     if kind in LAYER_CONFIGS:
         return LAYER_CONFIGS[kind]
     return _ROW if kind in BY_NAME and BY_NAME[kind].whole_rows else NONLINEAR
 
 
 def config_of(subject: Subject) -> LayerConfig:
-    """Return how the layer gets its words."""
+    """Return how the layer gets its words.
+
+    Parameters
+    ----------
+    subject : Subject
+
+    Returns
+    -------
+    LayerConfig
+    """
     return config_for(subject.kind)

@@ -110,7 +110,17 @@ class QuantProduct(QuantWeightMixin, QuantBiasMixin, nn.Module, ABC):
         return torch.minimum(self.input_quant.scale, weight_scale)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the layer's output on the accumulator's grid."""
+        """Return the layer's output on the accumulator's grid.
+
+        Parameters
+        ----------
+        x : float tensor, as the float layer takes it
+
+        Returns
+        -------
+        float tensor, as the float layer returns it
+            Multiples of `accumulator_scale()`.
+        """
         x = self.input_quant(x)
         weight = plain(self.weight_quant(self.used_weight()))
         bias = None if self.bias is None else plain(self.bias_quant(self.bias))
@@ -127,7 +137,21 @@ class QuantProduct(QuantWeightMixin, QuantBiasMixin, nn.Module, ABC):
 
     @abstractmethod
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return product plus bias of quantized operands."""
+        """Return product plus bias of quantized operands.
+
+        Parameters
+        ----------
+        x : float tensor, as the float layer takes it
+            Multiples of the input's scale.
+        weight : float tensor, shape [O, ...]
+            Multiples of `weight_scale`.
+        bias : float tensor, shape [O], or None
+            Multiples of `accumulator_scale()`.
+
+        Returns
+        -------
+        float tensor, as the float layer returns it
+        """
 
     def _along_channels(self, values: torch.Tensor) -> torch.Tensor:
         return values.reshape(-1, *[1] * (-1 - self.channel_axis)) if values.ndim else values
@@ -145,7 +169,12 @@ class QuantLinear(QuantProduct):
     multiplies = True
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return product plus bias of quantized operands."""
+        """Return the dense product plus bias.
+
+        Parameters
+        ----------
+        x, weight, bias : [..., K], [O, K], [O] or None, as in `QuantProduct.product`
+        """
         return nn.functional.linear(x, weight, bias)
 
 
@@ -166,7 +195,12 @@ class QuantConv2d(QuantProduct):
         return {"stride": layer.stride, "padding": layer.padding, "dilation": layer.dilation, "groups": layer.groups}
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return product plus bias of quantized operands."""
+        """Return the dense convolution plus bias.
+
+        Parameters
+        ----------
+        x, weight, bias : [N, C, H, W], [O, C / groups, kh, kw], [O] or None, as in `QuantProduct.product`
+        """
         return nn.functional.conv2d(x, weight, bias, **self.geometry)
 
 
@@ -180,7 +214,12 @@ class QuantMFLinear(QuantProduct):
         return {"form": layer.form, "sign_zero": layer.sign_zero, "grid": layer.grid}
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return product plus bias of quantized operands."""
+        """Return the MF product plus bias.
+
+        Parameters
+        ----------
+        x, weight, bias : [..., K], [O, K], [O] or None, as in `QuantProduct.product`
+        """
         y = functional.mf_matmul(x, weight.t(), **self.geometry)
         return y if bias is None else y + bias
 
@@ -198,7 +237,12 @@ class QuantMFConv2d(QuantProduct):
         return {name: getattr(layer, name) for name in names}
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return product plus bias of quantized operands."""
+        """Return the MF convolution plus bias.
+
+        Parameters
+        ----------
+        x, weight, bias : [N, C, H, W], [O, C / groups, kh, kw], [O] or None, as in `QuantProduct.product`
+        """
         y = functional.mf_conv2d(x, weight, **self.geometry)
         return y if bias is None else y + bias[:, None, None]
 
@@ -217,7 +261,12 @@ class QuantAdderLinear(QuantProduct):
     exported_as: ClassVar[tuple[str, ...]] = ADDER_MATMUL.onnx.op_types
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return product plus bias of quantized operands."""
+        """Return the adder product plus bias.
+
+        Parameters
+        ----------
+        x, weight, bias : [..., K], [O, K], [O] or None, as in `QuantProduct.product`
+        """
         y = aligned.adder_matmul(x, weight.t())
         return y if bias is None else y + bias
 
@@ -228,7 +277,12 @@ class QuantAdderConv2d(_OtherConv2d):
     exported_as: ClassVar[tuple[str, ...]] = ADDER_CONV2D.onnx.op_types
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return product plus bias of quantized operands."""
+        """Return the adder convolution plus bias.
+
+        Parameters
+        ----------
+        x, weight, bias : [N, C, H, W], [O, C / groups, kh, kw], [O] or None, as in `QuantProduct.product`
+        """
         y = aligned.adder_conv2d(x, weight, **self.geometry)
         return y if bias is None else y + bias[:, None, None]
 
@@ -239,7 +293,12 @@ class QuantMinLinear(QuantProduct):
     exported_as: ClassVar[tuple[str, ...]] = MIN_MATMUL.onnx.op_types
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return product plus bias of quantized operands."""
+        """Return the min-type product plus bias.
+
+        Parameters
+        ----------
+        x, weight, bias : [..., K], [O, K], [O] or None, as in `QuantProduct.product`
+        """
         y = aligned.min_matmul(x, weight.t())
         return y if bias is None else y + bias
 
@@ -250,7 +309,12 @@ class QuantMinConv2d(_OtherConv2d):
     exported_as: ClassVar[tuple[str, ...]] = MIN_CONV2D.onnx.op_types
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return product plus bias of quantized operands."""
+        """Return the min-type convolution plus bias.
+
+        Parameters
+        ----------
+        x, weight, bias : [N, C, H, W], [O, C / groups, kh, kw], [O] or None, as in `QuantProduct.product`
+        """
         y = aligned.min_conv2d(x, weight, **self.geometry)
         return y if bias is None else y + bias[:, None, None]
 
@@ -276,7 +340,12 @@ class QuantShiftLinear(PowerWeights):
     exported_as: ClassVar[tuple[str, ...]] = SHIFT_MATMUL.onnx.op_types
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return product plus bias of quantized operands."""
+        """Return the product with powers of two, plus bias.
+
+        Parameters
+        ----------
+        x, weight, bias : [..., K], [O, K], [O] or None, as in `QuantProduct.product`
+        """
         y = power_weights.shift_matmul(x, weight.t())
         return y if bias is None else y + bias
 
@@ -287,7 +356,12 @@ class QuantShiftConv2d(PowerWeights, _OtherConv2d):
     exported_as: ClassVar[tuple[str, ...]] = SHIFT_CONV2D.onnx.op_types
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return product plus bias of quantized operands."""
+        """Return the convolution with powers of two, plus bias.
+
+        Parameters
+        ----------
+        x, weight, bias : [N, C, H, W], [O, C / groups, kh, kw], [O] or None, as in `QuantProduct.product`
+        """
         y = power_weights.shift_conv2d(x, weight, **self.geometry)
         return y if bias is None else y + bias[:, None, None]
 

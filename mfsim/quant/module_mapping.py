@@ -104,7 +104,20 @@ PORTS: dict[str, Mapping[str, int]] = {
 
 
 def places(path: str, kind: str) -> dict[str, Place]:
-    """Return for everything that has a scale in the layer at `path`, by its path, the place whose values decide it."""
+    """Return the places whose values decide the scales of a layer.
+
+    Parameters
+    ----------
+    path : str
+        Of the layer.
+    kind : str
+        Name of the quantized layer's class.
+
+    Returns
+    -------
+    dict of str to Place
+        By path of what has a scale.
+    """
     return {f"{path}.{name}".strip("."): Place(path, port) for name, port in PORTS.get(kind, INPUT).items()}
 
 
@@ -121,7 +134,18 @@ class Site:
         return places(self.path, self.kind)
 
     def build(self, layer: nn.Module) -> nn.Module:
-        """Return the quantized layer for the float `layer`."""
+        """Return the quantized layer for the float `layer`.
+
+        Parameters
+        ----------
+        layer : torch.nn.Module
+            The float layer at `path`.
+
+        Returns
+        -------
+        torch.nn.Module
+            With scales still to be filled in.
+        """
         options = dict(self.options)
         products = {quantized.__name__: quantized for quantized in (*PRODUCTS.values(), *STRUCTURED.values())}
         if self.kind in products:
@@ -132,7 +156,17 @@ class Site:
 
 
 def leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module, WHTLayer | None]]:
-    """Yield (path, layer, enclosing WHTLayer or None) for every module without children, empty lists left out."""
+    """Yield every module without children, empty containers left out.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+
+    Yields
+    ------
+    tuple of (str, torch.nn.Module, WHTLayer or None)
+        Path, layer, and the `WHTLayer` that it stands in directly.
+    """
     for path, module in model.named_modules():
         if not any(True for _ in module.children()) and not isinstance(module, CONTAINERS):
             parent = model.get_submodule(path.rpartition(".")[0]) if path else None
@@ -140,7 +174,29 @@ def leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module, WHTLayer | None]]
 
 
 def quantized_kind(path: str, layer: nn.Module, around: WHTLayer | None, named: bool) -> str:
-    """Return the kind of what replaces `layer`, or "" where it stays; refuse what cannot be quantized."""
+    """Return the class name of the quantized layer that replaces a float one.
+
+    Parameters
+    ----------
+    path : str
+        Of the layer.
+    layer : torch.nn.Module
+        The float layer.
+    around : WHTLayer or None
+        The one that it stands in directly.
+    named : bool
+        Whether the recipe names it, so that one that stays gets a quantizer behind it.
+
+    Returns
+    -------
+    str
+        "" for a layer that stays.
+
+    Raises
+    ------
+    UnsupportedOpError
+        If the layer cannot be quantized, or must be folded before.
+    """
     name = path.rpartition(".")[2]
     if around is not None and name == "entry":
         return "ActivationQuant"
@@ -188,7 +244,22 @@ def quantized_kind(path: str, layer: nn.Module, around: WHTLayer | None, named: 
 
 
 def assemble(model: nn.Module, sites: list[Site], outputs: int, output_bits: int) -> QuantizedNetwork:
-    """Return `model` with its layers at `sites` replaced, and quantizers behind it; scales are still to be filled in."""
+    """Return `model` with its layers at `sites` replaced, and quantizers behind it; scales are still to be filled in.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        A folded float network; changed in place.
+    sites : list of Site
+    outputs : int, at least 1
+        Number of the network's outputs.
+    output_bits : int in 2..32
+        Of each output's word.
+
+    Returns
+    -------
+    QuantizedNetwork
+    """
     for site in sites:
         model = replace_module(model, site.path, site.build(model.get_submodule(site.path)))
     return QuantizedNetwork(model, tuple(sites), outputs, output_bits)

@@ -19,13 +19,38 @@ class Requantized(nn.Module):
     result_quant: ActivationQuant
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        """Return the quantized result."""
+        """Return the quantized result.
+
+        Parameters
+        ----------
+        *inputs : float tensor
+            As the layer takes them.
+
+        Returns
+        -------
+        float tensor, as the layer returns it
+            On the grid of `result_quant`.
+        """
         values: torch.Tensor = self.result_quant(super().forward(*inputs))
         return values
 
 
 def requantized(layer: nn.Module, bits: int, signed: bool) -> nn.Module:
-    """Return a copy of `layer` with a quantizer behind it; it is still one of its class."""
+    """Return a copy of `layer` with a quantizer behind it; it is still one of its class.
+
+    Parameters
+    ----------
+    layer : torch.nn.Module
+        Left as it is.
+    bits : int in 2..32
+        Of the result's word.
+    signed : bool
+        Whether that word is signed.
+
+    Returns
+    -------
+    torch.nn.Module
+    """
     kind = type(layer)
     layer = copy.deepcopy(layer)
     layer.__class__ = type(f"Requantized{kind.__name__}", (Requantized, kind), {})
@@ -57,7 +82,18 @@ class QuantizedNetwork(nn.Module):
         self.output_quant = nn.ModuleList(ActivationQuant(output_bits) for _ in range(outputs))
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
-        """Return the quantized output, or a tuple of them."""
+        """Return the quantized output, or a tuple of them.
+
+        Parameters
+        ----------
+        *inputs : float or int64 tensors, shape [N, ...]
+            As the float network takes them; integers pass without a quantizer.
+
+        Returns
+        -------
+        float tensor, or tuple of them
+            As the float network returns them, on the grids of `output_quant`.
+        """
         if self.input_quant:
             quantizers = iter(self.input_quant)
             inputs = tuple(next(quantizers)(x) if x.is_floating_point() else x for x in inputs)

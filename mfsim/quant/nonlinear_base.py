@@ -70,14 +70,44 @@ class QuantNonlinear(nn.Module, ABC):
 
     @abstractmethod
     def function(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the float function of x."""
+        """Return the float function.
+
+        Parameters
+        ----------
+        x : float tensor, as the float layer takes it
+
+        Returns
+        -------
+        float tensor, as the float layer returns it
+        """
 
     @abstractmethod
     def integers(self, x: torch.Tensor) -> torch.Tensor:
-        """Return codes * y_scale for values x on the input's scale; while torch exports, one node."""
+        """Return the integer algorithm's result; while torch exports, one node.
+
+        Parameters
+        ----------
+        x : float tensor, as the float layer takes it
+            Codes times the input's scale.
+
+        Returns
+        -------
+        float tensor, as the float layer returns it
+            Codes times `y_scale`.
+        """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the result on its grid, with the gradient of the float function."""
+        """Return the result on its grid, with the gradient of the float function.
+
+        Parameters
+        ----------
+        x : float tensor, as the float layer takes it
+
+        Returns
+        -------
+        float tensor, as the float layer returns it
+            Multiples of `y_scale`; before `derive`, the float function of the quantized input.
+        """
         x = self.input_quant(x)
         if not self.derived:
             return self.function(x)
@@ -89,10 +119,27 @@ class QuantNonlinear(nn.Module, ABC):
         return y.detach() + (smooth - smooth.detach())
 
     def set_constant(self, name: str, values: Any) -> None:
-        """Set a derived int64 constant."""
+        """Set a derived int64 constant as a buffer that is not saved.
+
+        Parameters
+        ----------
+        name : str
+            Of the buffer.
+        values : int or nested sequence of int
+        """
         self.register_buffer(name, torch.tensor(values, dtype=torch.int64), persistent=False)
 
 
 def exponent_of(scale: torch.Tensor) -> int:
-    """Return e of a scale 2**e."""
+    """Return e of a scale 2**e.
+
+    Parameters
+    ----------
+    scale : float tensor of one element
+        A power of two.
+
+    Returns
+    -------
+    int
+    """
     return int(torch.log2(scale.double()))

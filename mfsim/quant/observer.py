@@ -39,7 +39,13 @@ class Observed:
     shape: tuple[int, ...] = ()
 
     def add(self, x: torch.Tensor) -> None:
-        """Take in the values of one batch."""
+        """Take in the values of one batch.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, ...]
+            At least one value; about 16384 of them at most are kept.
+        """
         self.shape = tuple(x.shape[1:])
         flat = x.detach().reshape(-1)
         low, high = (float(end) for end in torch.aminmax(flat))
@@ -59,7 +65,17 @@ class Observed:
 
 
 def as_tensors(images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-    """Return one or several inputs as a tuple of tensors: float32, save int64, which numbers rows of embeddings."""
+    """Return one or several inputs as a tuple of tensors.
+
+    Parameters
+    ----------
+    images : array, tensor, or tuple of tensors, each of shape [N, ...]
+
+    Returns
+    -------
+    tuple of tensors
+        float32; int64, which numbers rows of embeddings, stays.
+    """
     inputs = tuple(torch.as_tensor(x) for x in (images if isinstance(images, tuple) else (images,)))
     return tuple(x if x.dtype == torch.int64 else x.float() for x in inputs)
 
@@ -67,9 +83,24 @@ def as_tensors(images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...]) -> 
 def as_inputs(
     images: np.ndarray | torch.Tensor | tuple[torch.Tensor, ...], purpose: str = "calibration"
 ) -> tuple[torch.Tensor, ...]:
-    """Return the inputs of a network as a tuple of finite tensors with equally many samples; a `DataError` otherwise.
+    """Return the inputs of a network as checked tensors.
 
-    `purpose` is named in errors.
+    Parameters
+    ----------
+    images : array, tensor, or tuple of tensors, each of shape [N, ...]
+        One for each input, of one N of at least 1.
+    purpose : str
+        What messages call the use of the images.
+
+    Returns
+    -------
+    tuple of tensors
+        float32, or int64 as given.
+
+    Raises
+    ------
+    DataError
+        If inputs have no samples or differ in their number, or a value is NaN or infinite.
     """
     inputs = as_tensors(images)
     counts = sorted({len(x) if x.ndim else 0 for x in inputs})
@@ -81,12 +112,37 @@ def as_inputs(
 
 
 def floats(inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """Return those of `inputs` that are no integers, and so have a quantizer."""
+    """Return those of `inputs` that are no integers, and so have a quantizer.
+
+    Parameters
+    ----------
+    inputs : sequence of tensors
+
+    Returns
+    -------
+    list of tensors
+    """
     return [x for x in inputs if x.is_floating_point()]
 
 
 def as_outputs(result: object) -> tuple[torch.Tensor, ...]:
-    """Return the outputs of a network as a tuple of tensors; a `ModelError` for anything else."""
+    """Return the outputs of a network as a tuple of tensors.
+
+    Parameters
+    ----------
+    result : object
+        What the network returned.
+
+    Returns
+    -------
+    tuple of tensors
+        At least one.
+
+    Raises
+    ------
+    ModelError
+        If `result` is no tensor and no tuple or list of tensors.
+    """
     outputs = (result,) if isinstance(result, torch.Tensor) else result
     if not isinstance(outputs, (tuple, list)) or not outputs or not all(isinstance(y, torch.Tensor) for y in outputs):
         raise ModelError(f"the network must return a tensor or a tuple of tensors, not a {type(result).__name__}")
@@ -97,7 +153,22 @@ def as_outputs(result: object) -> tuple[torch.Tensor, ...]:
 def observe(
     model: nn.Module, images: tuple[torch.Tensor, ...], places: Mapping[str, Place], batch_size: int = 128
 ) -> tuple[dict[str, Observed], list[Observed], list[Observed]]:
-    """Return the values at `places`, by name, at the outputs and at the inputs of the network that are no integers.
+    """Return the values that a run of a network takes at `places`, at its outputs and at its float inputs.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        It runs in eval mode, and is then as before.
+    images : tuple of tensors, each of shape [N, ...]
+        One for each input.
+    places : mapping of str to Place
+    batch_size : int, at least 1
+        Samples that run at once.
+
+    Returns
+    -------
+    tuple of (dict of str to Observed, list of Observed, list of Observed)
+        By name of the place; for each output; for each input that is no integers.
 
     Raises
     ------

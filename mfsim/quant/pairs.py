@@ -26,11 +26,29 @@ class QuantPair(nn.Module):
     """Whether both operands lie on one scale."""
 
     def set_words(self, bits: int, signed: Sequence[bool]) -> None:
-        """Make the quantizers: `bits` for both operands, a sign for each."""
+        """Make the quantizers of both operands.
+
+        Parameters
+        ----------
+        bits : int in 2..32
+            Of either operand's word.
+        signed : sequence of two bools
+            Whether a's and b's word is signed.
+        """
         self.a_quant, self.b_quant = (ActivationQuant(bits, sign) for sign in signed)
 
     def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        """Return the layer's function of the quantized operands."""
+        """Return the layer's function of the quantized operands.
+
+        Parameters
+        ----------
+        a, b : float tensor
+            Shapes as the float layer takes them.
+
+        Returns
+        -------
+        float tensor, as the float layer returns it
+        """
         y: torch.Tensor = super().forward(self.a_quant(a), self.b_quant(b))
         return y
 

@@ -45,7 +45,22 @@ class Weights:
         self._known: dict[tuple[object, ...], np.ndarray] = {}
 
     def exponents(self, path: str, words: LayerRecipe, partner: Partner | None) -> np.ndarray:
-        """Return the exponents of the weights: one, or one for each output channel."""
+        """Return the exponents of a layer's weights, chosen once for equal words.
+
+        Parameters
+        ----------
+        path : str
+            Of the layer.
+        words : LayerRecipe
+            Of the layer: `weight`, `per_channel` and `calibration` count.
+        partner : Partner or None
+            The other operand of an MF product.
+
+        Returns
+        -------
+        int64 array, shape () or [O]
+            The second with one scale for each output channel.
+        """
         key = (path, words.weight, words.per_channel, words.calibration, partner)
         if key not in self._known:
             self._known[key] = weight_exponents(
@@ -73,15 +88,54 @@ class LayerConfig:
 
 
 def word_for(seen: Statistics, bits: int, signed: bool, method: str, partner: Partner | None = None) -> QParams:
-    """Return the word of `bits` for the values in `seen`, on a scale chosen by `method`."""
+    """Return the word for seen values, on a scale chosen by `method`.
+
+    Parameters
+    ----------
+    seen : Statistics
+    bits : int in 2..32
+    signed : bool
+    method : {"mse", "max", "percentile"}
+    partner : Partner, optional
+        The other operand, where the values meet it in an MF product.
+
+    Returns
+    -------
+    QParams
+        With one exponent.
+    """
     return word_on(bits, signed, seen.exponent(bits, signed, method, partner))
 
 
 def word_on(bits: int, signed: bool, exponent: int | None) -> QParams:
-    """Return a word on the scale 2**`exponent`; None, where all values are 0, stands for a full scale of 1."""
+    """Return the word on a given scale.
+
+    Parameters
+    ----------
+    bits : int, at least 1
+    signed : bool
+    exponent : int or None
+        The scale is 2**`exponent`; None, where all values are 0, stands for a full scale of 1.
+
+    Returns
+    -------
+    QParams
+        With one exponent.
+    """
     return QParams(bits, signed, np.array(-(bits - 1) if exponent is None else exponent))
 
 
 def no_facts(layer: Any, around: Any, path: str, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Return that nothing of the float layer matters."""
+    """Return no facts, for a kind of which nothing in the float layer matters.
+
+    Parameters
+    ----------
+    layer, around, path, shape
+        As `LayerConfig.facts` takes them; unused.
+
+    Returns
+    -------
+    dict
+        Empty.
+    """
     return {}

@@ -58,7 +58,18 @@ class StoredScale(nn.Module):
         self.register_buffer("scale", scale.detach().clone())
 
     def forward(self, x: torch.Tensor, threshold: torch.Tensor) -> torch.Tensor:
-        """Return the scale."""
+        """Return the stored scale, whatever Brevitas measured.
+
+        Parameters
+        ----------
+        x, threshold : tensor
+            What Brevitas passes; unused.
+
+        Returns
+        -------
+        float tensor, of no axis or one that broadcasts against the values
+            Powers of two.
+        """
         return self.scale
 
 
@@ -106,7 +117,18 @@ class AccumulatorBiasProxy(BiasQuantProxyFromInjector):
     """A bias on the grid that its layer's `accumulator_scale()` returns."""
 
     def compute_bias_scale(self, input: object, weight: object) -> torch.Tensor:
-        """Return the scale of the accumulator."""
+        """Return the scale of the accumulator.
+
+        Parameters
+        ----------
+        input, weight : object
+            What Brevitas passes; unused.
+
+        Returns
+        -------
+        float tensor, shape () or [O]
+            Powers of two.
+        """
         return self.scale()
 
     def scale(self) -> torch.Tensor:
@@ -159,7 +181,23 @@ class ActivationQuant(QuantIdentity):
 
 
 def stored_scale(proxy: nn.Module) -> torch.Tensor:
-    """Return the buffer that holds the scale of a quantizer made of the words above."""
+    """Return the buffer that holds the scale of a quantizer made of the words above.
+
+    Parameters
+    ----------
+    proxy : torch.nn.Module
+        A quantizer made of the words above.
+
+    Returns
+    -------
+    float tensor
+        The buffer itself, not a copy.
+
+    Raises
+    ------
+    TypeError
+        If it holds no stored scale.
+    """
     for module in proxy.modules():
         if isinstance(module, StoredScale):
             return module.scale
@@ -167,6 +205,16 @@ def stored_scale(proxy: nn.Module) -> torch.Tensor:
 
 
 def plain(x: Any) -> torch.Tensor:
-    """Return the values of a Brevitas tensor, or the tensor itself."""
+    """Return the values of a Brevitas tensor.
+
+    Parameters
+    ----------
+    x : Brevitas tensor or tensor
+        A tensor is returned as it is.
+
+    Returns
+    -------
+    tensor
+    """
     values: torch.Tensor = getattr(x, "value", x)
     return values

@@ -107,7 +107,22 @@ class Recipe:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Recipe:
-        """Return the recipe with the keys of the module header; a `RecipeError` names what is wrong."""
+        """Return the recipe with the keys of the module header.
+
+        Parameters
+        ----------
+        content : mapping of str to int, bool, str or mapping
+            What is missing has its default.
+
+        Returns
+        -------
+        Recipe
+
+        Raises
+        ------
+        RecipeError
+            If a key is unknown, or a value is out of its range.
+        """
         _check_keys(content, KEYS, "")
         layers = content.get("layers", {})
         if not isinstance(layers, Mapping):
@@ -118,7 +133,22 @@ class Recipe:
 
     @classmethod
     def from_toml(cls, source: str | os.PathLike[str]) -> Recipe:
-        """Return the recipe in a TOML file, or in a text that has a line break or `=` in it."""
+        """Return the recipe in a TOML file, or in a text that has a line break or `=` in it.
+
+        Parameters
+        ----------
+        source : str or os.PathLike
+            The path of a UTF-8 file, or the text.
+
+        Returns
+        -------
+        Recipe
+
+        Raises
+        ------
+        RecipeError
+            If the file cannot be read, is no TOML, or a key or value is wrong.
+        """
         text = source if isinstance(source, str) and ("\n" in source or "=" in source) else None
         if text is None:
             try:
@@ -131,7 +161,18 @@ class Recipe:
             raise RecipeError(f"the recipe is no TOML: {error}") from error
 
     def layer(self, path: str) -> LayerRecipe:
-        """Return the words of the module at `path`."""
+        """Return the words of the module at `path`.
+
+        Parameters
+        ----------
+        path : str
+            Of a module, such as `features.0`.
+
+        Returns
+        -------
+        LayerRecipe
+            The defaults, and over them what the matching patterns say.
+        """
         changes: dict[str, Any] = {}
         for pattern, given in self.layers.items():
             if matches(pattern, path):
@@ -139,7 +180,18 @@ class Recipe:
         return replace(self.defaults, **changes) if changes else self.defaults
 
     def check(self, paths: Iterable[str]) -> None:
-        """Raise `RecipeError` for a pattern that matches none of the module `paths` and no module around them."""
+        """Check that every pattern matches a module, or one around it.
+
+        Parameters
+        ----------
+        paths : iterable of str
+            Of the network's modules.
+
+        Raises
+        ------
+        RecipeError
+            For the first pattern that matches none.
+        """
         paths = dict.fromkeys(name for path in paths for name in _with_parents(path))
         for pattern in self.layers:
             if pattern not in paths and not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
@@ -165,6 +217,19 @@ class Recipe:
 def matches(pattern: str, path: str) -> bool:
     """Whether `pattern` matches the module at `path`, or one around it.
 
+    Parameters
+    ----------
+    pattern : str
+        As `fnmatch` takes it, with case.
+    path : str
+        Of a module.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
     >>> matches("block*", "block1.conv"), matches("conv", "block1.conv")
     (True, False)
     """

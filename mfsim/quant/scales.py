@@ -23,7 +23,19 @@ FINER = 4
 
 
 def fitting_exponent(magnitude: float, hi: int) -> int | None:
-    """Return the least e with hi * 2**e >= `magnitude`, or None for magnitude 0."""
+    """Return the least e with hi * 2**e >= `magnitude`, or None for magnitude 0.
+
+    Parameters
+    ----------
+    magnitude : float, at least 0
+        What must fit.
+    hi : int, at least 1
+        The greatest code.
+
+    Returns
+    -------
+    int or None
+    """
     if magnitude <= 0:
         return None
     exponent = math.ceil(math.log2(magnitude / hi))
@@ -42,7 +54,17 @@ class Partner:
     sign_zero: int
 
     def signs(self, values: np.ndarray) -> np.ndarray:
-        """Return the signs of `values` as the product takes them."""
+        """Return the signs of `values` as the product takes them.
+
+        Parameters
+        ----------
+        values : float array, any shape
+
+        Returns
+        -------
+        float array, of the same shape
+            -1, 0 or 1; `sign_zero` for 0.
+        """
         signs: np.ndarray = np.sign(values) + self.sign_zero * (values == 0)
         return signs
 
@@ -57,8 +79,25 @@ def squared_error(
 ) -> float:
     """Return the mean squared error of `values` rounded half-even and saturated to lo..hi codes of 2**exponent.
 
-    With a `partner` it is the error of an MF term, sign errors included. `room` is two arrays like `values`
-    to work in: who asks several times saves making them.
+    With a `partner` it is the error of an MF term, sign errors included.
+
+    Parameters
+    ----------
+    values : float64 array, shape [n]
+        At least one, finite.
+    exponent : int
+        Of the scale.
+    lo, hi : int
+        The least and greatest code.
+    partner : Partner, optional
+        The other operand, where the values meet it in an MF product.
+    room : tuple of two float64 arrays, shape [n], optional
+        To work in; who asks several times saves making them.
+
+    Returns
+    -------
+    float
+        In squared units of `values`; at least 0.
     """
     scale = math.ldexp(1.0, exponent)
     codes, rest = room or (np.empty_like(values), np.empty_like(values))
@@ -105,10 +144,23 @@ def choose_exponent(
 
 
 def power_exponents(weight: np.ndarray, bits: int, per_channel: bool) -> np.ndarray:
-    """Return the exponents of power-of-two weights [O, ...] in a signed word: one int, or O of them.
+    """Return the exponents of the scales of power-of-two weights in a signed word.
 
     The greatest magnitude, rounded in the log domain, becomes the code 2**(bits - 2). No channel's exponent
     lies more than `bits` - 1 below that of the whole tensor.
+
+    Parameters
+    ----------
+    weight : float array, shape [O, ...]
+    bits : int in 2..32
+        Of the word.
+    per_channel : bool
+        Whether each output has a scale of its own.
+
+    Returns
+    -------
+    int64 array, shape () or [O]
+        The second if `per_channel`.
     """
     magnitudes = np.abs(np.asarray(weight, dtype=np.float64)).reshape(len(weight), -1).max(axis=1)
     mantissa, exponent = np.frexp(magnitudes)
@@ -121,10 +173,26 @@ def power_exponents(weight: np.ndarray, bits: int, per_channel: bool) -> np.ndar
 def weight_exponents(
     weight: np.ndarray, bits: int, per_channel: bool, method: str = "mse", partner: Partner | None = None
 ) -> np.ndarray:
-    """Return the exponents of signed narrow weights [O, ...]: one int, or O of them.
+    """Return the exponents of the scales of signed narrow weights.
 
     A channel of nothing but tiny or zero weights would get a scale so fine that every accumulator
     it meets grows; no channel's exponent lies more than `bits` - 1 below that of the whole tensor.
+
+    Parameters
+    ----------
+    weight : float array, shape [O, ...]
+    bits : int in 2..32
+        Of the word; codes are within +-(2**(bits - 1) - 1).
+    per_channel : bool
+        Whether each output has a scale of its own.
+    method : {"mse", "max", "percentile"}
+    partner : Partner, optional
+        The other operand of an MF product.
+
+    Returns
+    -------
+    int64 array, shape () or [O]
+        The second if `per_channel`.
     """
     weight = np.asarray(weight, dtype=np.float64)
     hi = (1 << (bits - 1)) - 1

@@ -47,7 +47,19 @@ class Statistics:
 
     @classmethod
     def of(cls, values: np.ndarray, low: float, high: float) -> Statistics:
-        """Return the statistics of kept `values`, finite and at least one, of all that lay in `low`..`high`."""
+        """Return the statistics of kept values.
+
+        Parameters
+        ----------
+        values : array, any shape
+            Those that were kept; finite, at least one.
+        low, high : float
+            The least and greatest of all values, kept or not.
+
+        Returns
+        -------
+        Statistics
+        """
         values = np.asarray(values, dtype=np.float64).reshape(-1)
         errors = np.zeros((MOST, FINER + 1))
         lost = lost_below = np.zeros(0)
@@ -108,7 +120,22 @@ class Statistics:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Statistics:
-        """Return what `to_dict` wrote; `KeyError`, `TypeError` or `ValueError` for anything else."""
+        """Return the statistics that `to_dict` wrote.
+
+        Parameters
+        ----------
+        content : mapping
+            The keys are the fields; arrays are base64 of little-endian float64.
+
+        Returns
+        -------
+        Statistics
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If `content` is anything else.
+        """
         numbers = [float(content[name]) for name in ("low", "high", "percentile", "power")]
         errors, lost, lost_below = (_unpacked(content[name]) for name in ("errors", "lost", "lost_below"))
         low, high, percentile, power = numbers

@@ -37,7 +37,19 @@ VERSION = 2
 
 @check_keywords
 def save(network: QuantizedNetwork, path: str | os.PathLike[str]) -> pathlib.Path:
-    """Write a quantized network to one safetensors file, whole or not at all, and return its path."""
+    """Write a quantized network to one safetensors file, whole or not at all.
+
+    Parameters
+    ----------
+    network : QuantizedNetwork
+    path : str or os.PathLike
+        The file to write; one that is there is replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        `path`.
+    """
     structure = {
         "sites": [asdict(site) for site in network.sites],
         "shifts": {

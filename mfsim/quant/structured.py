@@ -79,7 +79,20 @@ class QuantFilterbank(QuantConv2d):
         return {"groups": layer.groups}
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return the filtered tokens, of the shape of x [N, heads, tokens, features]."""
+        """Return the filtered tokens.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, heads, tokens, features]
+            Multiples of the input's scale.
+        weight : float tensor, shape [heads * tokens, tokens, 1, 1]
+            Multiples of `weight_scale`.
+        bias : None
+
+        Returns
+        -------
+        float tensor, of the shape of x
+        """
         planes = x.reshape(-1, self.heads * self.tokens, x.shape[-1], 1)
         return super().product(planes, weight, bias).reshape(-1, self.heads, self.tokens, x.shape[-1])
 
@@ -95,7 +108,21 @@ class QuantAffine(QuantProduct):
         super().__init__(SimpleNamespace(weight=layer.gains(), bias=layer.beta), words)
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return x times its gains, plus the offsets."""
+        """Return x times its gains, plus the offsets.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., width]
+            Multiples of the input's scale.
+        weight : float tensor, shape [width]
+            Multiples of `weight_scale`.
+        bias : float tensor, shape [width], or None
+            Multiples of `accumulator_scale()`.
+
+        Returns
+        -------
+        float tensor, shape [..., width]
+        """
         y = x * weight
         return y if bias is None else y + bias
 
@@ -112,7 +139,20 @@ class QuantScaling(QuantProduct):
         self.channel_axis = layer.axis
 
     def product(self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-        """Return x times its gains."""
+        """Return x times its gains.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., size, ...]
+            `size` along `channel_axis`; multiples of the input's scale.
+        weight : float tensor, shape [size, 1, ...]
+            Multiples of `weight_scale`.
+        bias : None
+
+        Returns
+        -------
+        float tensor, of the shape of x
+        """
         return x * weight
 
 
@@ -152,7 +192,17 @@ class QuantShiftAffine(QuantBiasMixin, nn.Module):
         return self.input_quant.scale
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the result, on a scale for each channel."""
+        """Return the result, on a scale for each channel.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., width]
+
+        Returns
+        -------
+        float tensor, shape [..., width]
+            Channel k in multiples of the input's scale times `gain[k]`.
+        """
         return functional.shift(self.input_quant(x) + plain(self.bias_quant(self.bias)), self.gain)
 
 

@@ -50,9 +50,23 @@ class QuantRope(nn.Module):
         self.sine_quant = ActivationQuant(weight, True, 2.0 ** (2 - weight))
 
     def forward(self, x: torch.Tensor, positions: torch.Tensor | None = None) -> torch.Tensor:
-        """Return x [..., T, length] rotated; its rows are the positions from 0 on.
+        """Return x with its feature pairs rotated by their positions.
 
-        With `positions`, int64 [N, 1], x is [N, heads, 1, length] and each sample has a position of its own.
+        Parameters
+        ----------
+        x : float tensor, shape [..., T, length], or [N, heads, 1, length] with `positions`
+        positions : int64 tensor, shape [N, 1], or None
+            Of each sample, in 0 .. `tokens` - 1; None for rows of the positions 0 .. T - 1.
+
+        Returns
+        -------
+        float tensor, of the shape of x
+            Multiples of the input's scale times that of cosines and sines.
+
+        Raises
+        ------
+        ShapeError
+            If x has another width or more than `tokens` rows; not checked with `positions`.
         """
         if positions is not None:
             return self._rotated(x, *(self._rows(table, positions, x.shape[1]) for table in self._tables()))
@@ -117,7 +131,17 @@ class QuantTokenEmbedding(QuantBiasMixin, nn.Module):
         return self.input_quant.scale
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the tokens with their positions, shape [N, T, width]."""
+        """Return the tokens with their positions.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, tokens, width]
+
+        Returns
+        -------
+        float tensor, shape [N, T, width]
+            T is `tokens`, and one more with a class token; multiples of the input's scale.
+        """
         x = self.input_quant(x)
         if self.rows:
             x = F.pad(x, (0, 0, self.rows, 0))

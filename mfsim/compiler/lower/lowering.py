@@ -175,7 +175,17 @@ class Lowering:
         return value
 
     def on_grid(self, node: FileNode, k: int, exponents: np.ndarray | int, what: str) -> np.ndarray:
-        """Return the codes of constant input `k` on a grid; a `FormatError` says which value lies beside it."""
+        """Return the codes of constant input `k` on a grid; a `FormatError` says which value lies beside it.
+
+        Parameters
+        ----------
+        node, k, what : a node of the file, the index of its input, and its name for messages
+        exponents : e of the steps 2**e; an array broadcasts against the values
+
+        Returns
+        -------
+        int64 array
+        """
         value = self.value(node, k)
         try:
             return (
@@ -218,7 +228,18 @@ class Lowering:
         return self.relabelled(node, name, Scale())
 
     def relabelled(self, node: FileNode, name: str, scale: Scale, output: str | None = None) -> str:
-        """Return a tensor of the same codes on another scale (per tensor, or along the axis of the old one)."""
+        """Return a tensor of the same codes on another scale (per tensor, or along the axis of the old one).
+
+        Parameters
+        ----------
+        node, name : node of the file that is lowered, and a tensor of the program
+        scale : the new one
+        output : value of the file that the result becomes; None for an inner tensor
+
+        Returns
+        -------
+        str, name of the tensor
+        """
         tensor = self.builder.tensors[name]
         if tensor.scale == scale and output is None:
             return name
@@ -232,7 +253,18 @@ class Lowering:
         return self.emit(node, op, [name], attributes, output=output)
 
     def constant(self, name: str, codes: np.ndarray, scale: Scale, format_: Format | None = None) -> str:
-        """Add a constant, once for equal ones of the same name, and return its name."""
+        """Add a constant, once for equal ones of the same name, and return its name.
+
+        Parameters
+        ----------
+        name : to start from
+        codes, scale : int64 array without batch axis, and the scale of its codes
+        format_ : word of the codes; None leaves it to the builder
+
+        Returns
+        -------
+        str
+        """
         key = (name, codes.shape, hashlib.sha256(np.ascontiguousarray(codes).data).digest(), scale, format_)
         if key not in self.constants:
             self.constants[key] = self.builder.constant(name, codes, format_, scale)
@@ -247,7 +279,18 @@ class Lowering:
         *,
         output: str | None = None,
     ) -> str:
-        """Add a node of the program whose output is the node's first output, or the value `output` of the file."""
+        """Add a node of the program whose output is the node's first output, or the value `output` of the file.
+
+        Parameters
+        ----------
+        node, op : node of the file that is lowered, and the name of the op
+        inputs, attributes : names of tensors of the program, and what is neither a default nor derived
+        output : value of the file that the result becomes
+
+        Returns
+        -------
+        str, name of that value
+        """
         name = node.outputs[0] if output is None else output
         self.values[name] = self.builder.node(op, inputs, attributes, name=node.name, layer=node.layer, outputs=[name])
         return name
@@ -255,7 +298,16 @@ class Lowering:
     def inner(
         self, node: FileNode, op: str, inputs: Sequence[str], attributes: Mapping[str, object] | None = None
     ) -> str:
-        """Add a node of the program whose output only another node of the same rule reads; return its name."""
+        """Add a node of the program whose output only another node of the same rule reads; return its name.
+
+        Parameters
+        ----------
+        node, op, inputs, attributes : as in `emit`
+
+        Returns
+        -------
+        str
+        """
         outputs = (self.inner_name(node, op),)
         return self.builder.node(op, inputs, attributes, name=node.name, layer=node.layer, outputs=outputs)
 
@@ -304,13 +356,33 @@ class Lowering:
         return quantizer_of(node, scale, zero_point, bit_width, self.strict)
 
     def linear(self, node: FileNode, rank: int, stored: np.dtype | None = None) -> Quantizer:
-        """Return what a QuantizeLinear or DequantizeLinear says of values of `rank` axes."""
+        """Return what a QuantizeLinear or DequantizeLinear says of values of `rank` axes.
+
+        Parameters
+        ----------
+        node, rank : QuantizeLinear or DequantizeLinear, and the number of axes of the values
+        stored : type of stored codes, of a DequantizeLinear
+
+        Returns
+        -------
+        Quantizer
+        """
         scale, zero_point = self.array(node, 1, "the scale"), self.optional_array(node, 2, "the zero point")
         return linear_quantizer_of(node, scale, zero_point, stored, rank)
 
 
 def gain_node(gains: Sequence[Fraction], axis: int) -> tuple[str, dict[str, object]]:
-    """Return op and attributes of a change of scale: `shift` for powers of two, else `gain`."""
+    """Return op and attributes of a change of scale: `shift` for powers of two, else `gain`.
+
+    Parameters
+    ----------
+    gains : positive factors, one for the tensor or one for each index of `axis`
+    axis : of the tensor, unused for one gain
+
+    Returns
+    -------
+    (str, dict)
+    """
     scale = Scale.of_steps(gains, None if len(gains) == 1 else axis)
     if scale.factors:
         return GAIN.name, gain_attributes(list(gains), axis)

@@ -17,14 +17,43 @@ from mfsim.ir.program import Tensor
 
 
 def one(values: np.ndarray, what: str) -> int:
-    """Return the single integer that `values` holds."""
+    """Return the single integer that `values` holds.
+
+    Parameters
+    ----------
+    values : array of integers
+    what : name of the values, for messages
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    FormatError
+        If there is not exactly one value.
+    """
     if values.size != 1:
         raise FormatError(f"{what} must be one number, not of the shape {values.shape}")
     return int(values.reshape(-1)[0])
 
 
 def integers(lowering: Lowering, node: FileNode, k: int, what: str) -> np.ndarray:
-    """Return constant input `k`, which must hold integers, as int64."""
+    """Return constant input `k`, which must hold integers, as int64.
+
+    Parameters
+    ----------
+    lowering, node, k, what : the values of the file, a node, the index of its input, and its name for messages
+
+    Returns
+    -------
+    int64 array, shape as in the file
+
+    Raises
+    ------
+    FormatError
+        If a value is no integer.
+    """
     values = lowering.array(node, k, what)
     codes = np.asarray(values).astype(np.int64)
     if (codes != values).any():
@@ -33,12 +62,40 @@ def integers(lowering: Lowering, node: FileNode, k: int, what: str) -> np.ndarra
 
 
 def stated_integer(lowering: Lowering, node: FileNode, k: int, what: str) -> int:
-    """Return constant input `k`, which must be one integer."""
+    """Return constant input `k`, which must be one integer.
+
+    Parameters
+    ----------
+    lowering, node, k, what : the values of the file, a node, the index of its input, and its name for messages
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    FormatError
+        If it is not one integer.
+    """
     return one(integers(lowering, node, k, what), what)
 
 
 def stated_table(lowering: Lowering, node: FileNode, k: int, what: str) -> np.ndarray:
-    """Return constant input `k`, which must be one row of integers."""
+    """Return constant input `k`, which must be one row of integers.
+
+    Parameters
+    ----------
+    lowering, node, k, what : the values of the file, a node, the index of its input, and its name for messages
+
+    Returns
+    -------
+    int64 array, shape (n,)
+
+    Raises
+    ------
+    FormatError
+        If a value is no integer, or there is not exactly one axis.
+    """
     codes = integers(lowering, node, k, what)
     if codes.ndim != 1:
         raise FormatError(f"{what} must have one axis, not {codes.ndim}")
@@ -46,17 +103,59 @@ def stated_table(lowering: Lowering, node: FileNode, k: int, what: str) -> np.nd
 
 
 def stated_power(lowering: Lowering, node: FileNode, k: int, what: str) -> int:
-    """Return e of constant input `k`, which must be one number 2**e."""
+    """Return e of constant input `k`, which must be one number 2**e.
+
+    Parameters
+    ----------
+    lowering, node, k, what : the values of the file, a node, the index of its input, and its name for messages
+
+    Returns
+    -------
+    int, the exponent e
+
+    Raises
+    ------
+    FormatError
+        If it is not one power of two.
+    """
     return one(exponents_of(lowering.array(node, k, what), what), what)
 
 
 def stated_scale(lowering: Lowering, node: FileNode, k: int, what: str) -> Scale:
-    """Return the scale that constant input `k` states."""
+    """Return the scale that constant input `k` states.
+
+    Parameters
+    ----------
+    lowering, node, k, what : the values of the file, a node, the index of its input, and its name for messages
+
+    Returns
+    -------
+    Scale, 2**e for the whole tensor
+
+    Raises
+    ------
+    FormatError
+        If it is not one power of two.
+    """
     return Scale.of(stated_power(lowering, node, k, what))
 
 
 def scaled_input(lowering: Lowering, node: FileNode) -> Tensor:
-    """Return activation 0, whose scale input 1 must state."""
+    """Return activation 0, whose scale input 1 must state.
+
+    Parameters
+    ----------
+    lowering, node : the values of the file, and a node of an integer function
+
+    Returns
+    -------
+    Tensor of the program
+
+    Raises
+    ------
+    FormatError
+        If the stated scale differs.
+    """
     x, stated = lowering.tensor(node, 0), stated_scale(lowering, node, 1, "the scale of x")
     if stated != x.scale:
         raise FormatError(f"the scale of x must be {x.scale}, not {stated}")
@@ -67,7 +166,24 @@ def scaled_input(lowering: Lowering, node: FileNode) -> Tensor:
 
 
 def mask_input(lowering: Lowering, node: FileNode, k: int, x: Tensor) -> str:
-    """Return the name of the mask of x, input `k`; a constant must not vary along the batch or axes before the last two."""
+    """Return the name of the mask of x, input `k`; a constant must not vary along the batch or axes before the last two.
+
+    Parameters
+    ----------
+    lowering, node, k : the values of the file, a node, and the index of its input
+    x : tensor that is masked, with batch axis
+
+    Returns
+    -------
+    str, name of a tensor of the program
+
+    Raises
+    ------
+    FormatError
+        If a constant holds anything but 0 and 1.
+    ShapeError
+        If it varies along the batch or an axis in front of the last two.
+    """
     if lowering.is_activation(node, k):
         return lowering.tensor(node, k).name
     codes = integers(lowering, node, k, "the mask")
@@ -86,6 +202,16 @@ def mask_input(lowering: Lowering, node: FileNode, k: int, x: Tensor) -> str:
 def along_axis(values: np.ndarray, shape: tuple[int, ...], what: str) -> tuple[np.ndarray, int]:
     """Return constant `values` as a vector and the axis of `shape` that it runs along, -1 for one value.
 
+    Parameters
+    ----------
+    values : array that broadcasts against `shape`
+    shape : shape of the activation, with batch axis
+    what : name of the constant, for messages
+
+    Returns
+    -------
+    (array of one axis, int)
+
     Raises
     ------
     ShapeError
@@ -101,7 +227,23 @@ def along_axis(values: np.ndarray, shape: tuple[int, ...], what: str) -> tuple[n
 
 
 def without_batch(values: np.ndarray, shape: tuple[int, ...], what: str) -> np.ndarray:
-    """Return constant `values` without batch axis; they must broadcast against `shape` and leave it as it is."""
+    """Return constant `values` without batch axis; they must broadcast against `shape` and leave it as it is.
+
+    Parameters
+    ----------
+    values : array of as many axes as `shape` or fewer
+    shape : shape of the activation, with batch axis
+    what : name of the constant, for messages
+
+    Returns
+    -------
+    array, fewer axes than `shape`
+
+    Raises
+    ------
+    ShapeError
+        If the values do not broadcast, or vary along the batch.
+    """
     padded = (1,) * (len(shape) - values.ndim) + values.shape
     fits = len(padded) == len(shape) and padded[0] == 1
     if not fits or any(n not in (1, m) for n, m in zip(padded[1:], shape[1:], strict=True)):
@@ -118,6 +260,16 @@ def window(node: FileNode, kernel: Sequence[int] = (), size: Sequence[int] | Non
     """Return kernel, strides, pads (top, left, bottom, right) and dilations of a 2-D window.
 
     `size` is that of the plane, where a third-party file may leave the pads to `auto_pad`.
+
+    Parameters
+    ----------
+    node : convolution or pool
+    kernel : rows and columns of the weights; empty for a pool
+    size : rows and columns of the plane, or None
+
+    Returns
+    -------
+    dict of attribute name to tuple of int
 
     Raises
     ------
@@ -161,7 +313,17 @@ def _same(size: Sequence[int], made: dict[str, tuple[int, ...]], upper: bool) ->
 
 
 def plane(size: Sequence[int], kernel: Sequence[int], geometry: dict[str, tuple[int, ...]]) -> tuple[int, int]:
-    """Return rows and columns of what a window leaves of a plane."""
+    """Return rows and columns of what a window leaves of a plane.
+
+    Parameters
+    ----------
+    size, kernel : rows and columns of the plane, without pads, and of the window
+    geometry : strides, pads and dilations, as from `window`
+
+    Returns
+    -------
+    (int, int), numbers of windows down and across
+    """
     strides, pads, dilations = geometry["strides"], geometry["pads"], geometry["dilations"]
     rows, columns = (
         (size[k] + pads[k] + pads[k + 2] - dilations[k] * (kernel[k] - 1) - 1) // strides[k] + 1 for k in range(2)
@@ -173,7 +335,22 @@ def plane(size: Sequence[int], kernel: Sequence[int], geometry: dict[str, tuple[
 
 
 def channel_codes(lowering: Lowering, node: FileNode, k: int, what: str, scale: Scale) -> str:
-    """Return the constant of a parameter that a Quant put on `scale`."""
+    """Return the constant of a parameter that a Quant put on `scale`.
+
+    Parameters
+    ----------
+    lowering, node, k, what : the values of the file, a node, the index of its input, and its name for messages
+    scale : what the parameter must lie on
+
+    Returns
+    -------
+    str, name of a constant of the program
+
+    Raises
+    ------
+    FormatError
+        If the scale differs.
+    """
     grid = lowering.grid(node, k, what)
     if grid.scale != scale:
         raise FormatError(f"{what} must be quantized on the scale {scale}, not {grid.scale}")
@@ -188,7 +365,22 @@ def channel_codes(lowering: Lowering, node: FileNode, k: int, what: str, scale: 
 
 
 def constant_beside(lowering: Lowering, node: FileNode, k: int, x: Tensor) -> str:
-    """Return the constant of input `k`, without batch axis, on one scale."""
+    """Return the constant of input `k`, without batch axis, on one scale.
+
+    Parameters
+    ----------
+    lowering, node, k : the values of the file, a node, and the index of its input
+    x : activation that the constant meets, with batch axis
+
+    Returns
+    -------
+    str, name of a constant of the program
+
+    Raises
+    ------
+    ShapeError
+        If the constant does not broadcast against x.
+    """
     value = lowering.value(node, k)
     if isinstance(value, Grid):
         exponent = int(value.exponents.min()) if value.exponents.size else 0

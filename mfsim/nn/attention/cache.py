@@ -24,6 +24,22 @@ def cached_features(config: AttentionConfig, width: int) -> dict[str, int]:
 
     For the filterbank, which cannot decode, it is what a fixed memory of patches takes.
 
+    Parameters
+    ----------
+    config : AttentionConfig
+    width : int, at least 1
+        Features of a token, a multiple of the heads.
+
+    Returns
+    -------
+    dict of str to int
+        Values a token, by the kinds of rows: "key", "value" or "input".
+
+    Raises
+    ------
+    ShapeError
+        If the unit does not fit `width`.
+
     Examples
     --------
     >>> from mfsim.nn.attention import PRESETS
@@ -35,7 +51,24 @@ def cached_features(config: AttentionConfig, width: int) -> dict[str, int]:
 
 
 def cache_bytes(config: AttentionConfig, width: int, tokens: int, *, layers: int = 1, bits: int = 16) -> int:
-    """Return the bytes of the caches of `layers` units with `tokens` tokens of `bits` for each value, exactly.
+    """Return the bytes of the caches of a stack of units, exactly.
+
+    Parameters
+    ----------
+    config : AttentionConfig
+    width : int, at least 1
+        Features of a token, a multiple of the heads.
+    tokens : int, at least 0
+        Tokens in each cache.
+    layers : int, at least 1
+        Units with a cache.
+    bits : int, at least 1
+        Of each value.
+
+    Returns
+    -------
+    int
+        Bytes, rounded up to whole ones.
 
     Raises
     ------
@@ -61,7 +94,17 @@ class AttentionCache:
 
 
 def check_decodable(config: AttentionConfig) -> None:
-    """Raise `UnsupportedOpError` unless a unit can decode with a cache."""
+    """Raise `UnsupportedOpError` unless a unit can decode with a cache.
+
+    Parameters
+    ----------
+    config : AttentionConfig
+
+    Raises
+    ------
+    UnsupportedOpError
+        If the unit is not causal, or a transform mixes tokens.
+    """
     for part, kind in config.transforms.items():
         if kind in MIXING:
             fitting = ", ".join(t for t in TRANSFORMS if t not in MIXING)
@@ -73,7 +116,18 @@ def check_decodable(config: AttentionConfig) -> None:
 
 
 def prefill(unit: Attention, x: torch.Tensor) -> tuple[torch.Tensor, AttentionCache]:
-    """Return the output for the first tokens x [N, T, width], and their cache.
+    """Return the output for the first tokens, and their cache.
+
+    Parameters
+    ----------
+    unit : Attention
+        A causal unit.
+    x : float tensor, shape [N, T, width]
+        The tokens of the positions 0 .. T - 1.
+
+    Returns
+    -------
+    tuple of (float tensor, shape [N, T, width], AttentionCache)
 
     Raises
     ------
@@ -86,9 +140,22 @@ def prefill(unit: Attention, x: torch.Tensor) -> tuple[torch.Tensor, AttentionCa
 
 
 def decode(unit: Attention, x: torch.Tensor, cache: AttentionCache) -> tuple[torch.Tensor, AttentionCache]:
-    """Return the output [N, 1, width] for the next token x [N, 1, width], and the cache with it.
+    """Return the output for the next token, and the cache with it.
 
     It equals the last row of what the whole sequence gives.
+
+    Parameters
+    ----------
+    unit : Attention
+        A causal unit.
+    x : float tensor, shape [N, 1, width]
+        The token of the position `cache.tokens`.
+    cache : AttentionCache
+        Of the tokens before; it is not changed.
+
+    Returns
+    -------
+    tuple of (float tensor, shape [N, 1, width], AttentionCache)
 
     Raises
     ------

@@ -73,6 +73,15 @@ PRESETS: dict[str, AttentionConfig] = {
 def attention_config(attention: str | AttentionConfig) -> AttentionConfig:
     """Return the unit of that name, or `attention` itself.
 
+    Parameters
+    ----------
+    attention : str or AttentionConfig
+        A key of `PRESETS`, or a unit.
+
+    Returns
+    -------
+    AttentionConfig
+
     Raises
     ------
     UnsupportedOpError

@@ -24,7 +24,18 @@ from mfsim.nn.tokens import CachedRows, Rope
 
 
 def through(module: nn.Module | None, x: torch.Tensor) -> torch.Tensor:
-    """Return what `module` makes of x; x itself without a module."""
+    """Return what `module` makes of x; x itself without a module.
+
+    Parameters
+    ----------
+    module : torch.nn.Module or None
+    x : tensor
+        What the module takes, of any shape.
+
+    Returns
+    -------
+    tensor
+    """
     if module is None:
         return x
     y: torch.Tensor = module(x)
@@ -127,10 +138,26 @@ class Attention(nn.Module):
         return (config.value == "key" or config.key == "value") and config.key_transform == config.value_transform
 
     def forward(self, x: torch.Tensor, memory: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the unit's output [N, T, width] for tokens x [N, T, width].
+        """Return the unit's output.
 
-        With `memory` [N, S, width], keys and values come from it (cross-attention); a causal mask, rotary
-        positions and values made of Q and K are then refused.
+        Parameters
+        ----------
+        x : float tensor, shape [N, T, width]
+            Tokens, at most `tokens` of them where positions are rotated.
+        memory : float tensor, shape [N, S, width], or None
+            Tokens of keys and values (cross-attention); None for x. A causal mask, rotary positions and values made
+            of Q and K do not go with it.
+
+        Returns
+        -------
+        float tensor, shape [N, T, width]
+
+        Raises
+        ------
+        ShapeError
+            If x or `memory` has another width or number of axes.
+        UnsupportedOpError
+            If the unit cannot attend to a `memory`.
         """
         self._check(x, memory)
         return self.attend(*self.rows(x, x if memory is None else memory))
@@ -146,7 +173,20 @@ class Attention(nn.Module):
                 raise UnsupportedOpError(f"an attention unit with {part} cannot attend to a `memory` of other tokens")
 
     def rows(self, x: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return Q of x, and K and V of `memory`, as rows, before transforms and rotations."""
+        """Return Q of the tokens, and K and V of `memory`, as rows before transforms and rotations.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, T, width]
+            Tokens of the queries.
+        memory : float tensor, shape [N, S, width]
+            Tokens of keys and values; x itself for self-attention.
+
+        Returns
+        -------
+        tuple of three float tensors
+            Q [N, T, width], K and V [N, S, n * kv_heads]; one tensor where two are the same rows.
+        """
         config = self.config
         query = self._query(x)
         source = self._cached("input", memory)
@@ -169,12 +209,34 @@ class Attention(nn.Module):
         return through(self.cached[entry], rows) if entry in self.cached else rows
 
     def rows_to_cache(self, key: torch.Tensor, value: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return what of the rows of K and V, as `rows` returns them, later tokens need."""
+        """Return the rows that later tokens need.
+
+        Parameters
+        ----------
+        key, value : float tensor, shape [N, S, n * kv_heads]
+            K and V as `rows` returns them.
+
+        Returns
+        -------
+        dict of str to float tensor, shape [N, S, features]
+            By the kinds of `config.cached`.
+        """
         made = {"key": key, "value": value, "input": key if self.config.key == "input" else value}
         return {entry: made[entry] for entry in dict.fromkeys(self.config.cached)}
 
     def cached_rows(self, rows: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the rows of K and V for those of a cache."""
+        """Return K and V for the rows of a cache.
+
+        Parameters
+        ----------
+        rows : mapping of str to float tensor, shape [N, S, features]
+            As `rows_to_cache` returns them.
+
+        Returns
+        -------
+        tuple of two float tensors, shape [N, S, n * kv_heads]
+            K and V.
+        """
         key, value = (rows[entry] for entry in self.config.cached)
         if self.config.value == "projection" and self.config.cached[1] == "input":
             value = through(self.value_norm, through(self.value, value))
@@ -199,9 +261,21 @@ class Attention(nn.Module):
         rotate: Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]] | None = None,
         normalise: Callable[[torch.Tensor], torch.Tensor] | None = None,
     ) -> torch.Tensor:
-        """Return the unit's output for rows of Q, K and V, the first of which have the position 0.
+        """Return the unit's output for rows of Q, K and V.
 
-        For other positions `rotate` takes the place of both rotations; `normalise` that of the normaliser.
+        Parameters
+        ----------
+        query : float tensor, shape [N, T, width]
+        key, value : float tensor, shape [N, S, n * kv_heads]
+        rotate : callable or None
+            Takes queries and keys as heads [N, heads, tokens, n] and returns them rotated, in place of both
+            rotations; None where the first rows of Q and K have the position 0.
+        normalise : callable or None
+            Takes scores [N, heads, T, S] and returns weights of that shape; None for the unit's normaliser.
+
+        Returns
+        -------
+        float tensor, shape [N, T, width]
         """
         config = self.config
         queries = through(self.query_transform, self._heads(query, config.heads))

@@ -88,7 +88,22 @@ class Decoder(nn.Module):
             self.head.weight = self.embed.weight
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Return the numbers of all words at each position."""
+        """Return the logits of all words at each position.
+
+        Parameters
+        ----------
+        ids : integer tensor, shape [N, T]
+            Token ids in 0 .. `vocabulary` - 1; T at most `context`.
+
+        Returns
+        -------
+        float tensor, shape [N, T, vocabulary]
+
+        Raises
+        ------
+        ShapeError
+            If `ids` has another number of axes, is not of integers, or is too long.
+        """
         x = self._embedded(ids, 0)
         for block in self.blocks:
             x = block(x)
@@ -96,11 +111,43 @@ class Decoder(nn.Module):
         return y
 
     def prefill(self, ids: torch.Tensor) -> tuple[torch.Tensor, list[AttentionCache]]:
-        """Return what `forward` returns, and the cache of each block."""
+        """Return what `forward` returns, and the cache of each block.
+
+        Parameters
+        ----------
+        ids : integer tensor, shape [N, T]
+            Token ids in 0 .. `vocabulary` - 1; T at most `context`.
+
+        Returns
+        -------
+        tuple of (float tensor, shape [N, T, vocabulary], list of AttentionCache)
+
+        Raises
+        ------
+        ShapeError
+            If `ids` has another number of axes, is not of integers, or is too long.
+        """
         return self._cached(self._embedded(ids, 0), prefill)
 
     def decode(self, ids: torch.Tensor, caches: Sequence[AttentionCache]) -> tuple[torch.Tensor, list[AttentionCache]]:
-        """Return [N, 1, V] for the next ids [N, 1], and the caches with them; the last row of `forward`."""
+        """Return the logits for the next token, which equal the last row of `forward`, and the caches with it.
+
+        Parameters
+        ----------
+        ids : integer tensor, shape [N, 1]
+            Token ids in 0 .. `vocabulary` - 1.
+        caches : sequence of AttentionCache
+            One for each block, as `prefill` or `decode` returns them; not changed.
+
+        Returns
+        -------
+        tuple of (float tensor, shape [N, 1, vocabulary], list of AttentionCache)
+
+        Raises
+        ------
+        ShapeError
+            If `ids` is not one token, or the caches are full.
+        """
         remaining = iter(caches)
         return self._cached(self._embedded(ids, caches[0].tokens), lambda unit, x: decode(unit, x, next(remaining)))
 
@@ -156,6 +203,12 @@ def build_nano(
         Features of the MLP; 0 for 8/3 of the width, rounded down.
     vocabulary, context, width, depth, positions, norm, mlp, tied
         As in `Decoder`.
+    bias : bool
+        Whether projections and MLP have biases.
+
+    Returns
+    -------
+    Decoder
     """
     return Decoder(
         vocabulary=vocabulary,
@@ -183,7 +236,23 @@ def build_gpt2(
     hidden: int = 0,
     tied: bool = False,
 ) -> nn.Module:
-    """Return a decoder of the GPT-2 shape: learned positions, LayerNorm, GELU of 4 times the width, biases."""
+    """Return a decoder of the GPT-2 shape: learned positions, LayerNorm, GELU of 4 times the width, biases.
+
+    Parameters
+    ----------
+    vocabulary, context, width, depth, tied
+        As in `Decoder`.
+    attention : str or AttentionConfig
+        A preset's name, or a unit.
+    heads : int or None
+        None: 16, or what the unit itself says.
+    hidden : int
+        Features of the MLP; 0 for 4 times the width.
+
+    Returns
+    -------
+    Decoder
+    """
     return Decoder(
         vocabulary=vocabulary,
         context=context,
@@ -210,7 +279,17 @@ def build_gpt2_36(
     hidden: int = 0,
     tied: bool = False,
 ) -> nn.Module:
-    """Return `gpt2-12` with 36 layers."""
+    """Return `gpt2-12` with 36 layers.
+
+    Parameters
+    ----------
+    vocabulary, context, attention, width, depth, heads, hidden, tied
+        As in `build_gpt2`.
+
+    Returns
+    -------
+    Decoder
+    """
     return build_gpt2(
         vocabulary=vocabulary,
         context=context,
@@ -234,7 +313,21 @@ def build_qwen2(
     kv_heads: int = 2,
     hidden: int = 8960,
 ) -> nn.Module:
-    """Return a decoder of the Qwen2-1.5B shape: grouped queries, biases of Q, K and V only, tied embeddings."""
+    """Return a decoder of the Qwen2-1.5B shape: grouped queries, biases of Q, K and V only, tied embeddings.
+
+    Parameters
+    ----------
+    vocabulary, context, width, depth, hidden
+        As in `Decoder`.
+    attention : str or AttentionConfig
+        A preset's name, or a unit; its biases and `rope_base` are replaced.
+    heads, kv_heads : int
+        Heads of queries, and of keys and values; the second divides the first.
+
+    Returns
+    -------
+    Decoder
+    """
     config = with_heads(attention, heads, kv_heads, heads)
     return Decoder(
         vocabulary=vocabulary,

@@ -40,15 +40,67 @@ def _build(
 
 
 def build_adder(input_shape: tuple[int, int, int], classes: int, *, width: int = 16) -> nn.Module:
-    """Return the AdderNet for images of `input_shape` (C, H, W); `width` channels in the first convolution, then twice as many."""
+    """Return the AdderNet, in the shape of `mf-cnn`.
+
+    Parameters
+    ----------
+    input_shape : (C, H, W)
+        Of one image; a side is a power of two or even.
+    classes : int, at least 2
+        Number of outputs.
+    width : int, at least 1
+        Channels of the first convolution; the others have twice as many.
+
+    Returns
+    -------
+    torch.nn.Module
+        From [N, C, H, W] to [N, classes].
+
+    Raises
+    ------
+    ShapeError
+        If a side is odd and no power of two.
+    """
     return _build(AdderConv2d, AdderLinear, input_shape, classes, width)
 
 
 def build_min(input_shape: tuple[int, int, int], classes: int, *, width: int = 16) -> nn.Module:
-    """Return the network of min-type products; arguments as in `build_adder`."""
+    """Return the network of min-type products, in the shape of `mf-cnn`.
+
+    Parameters
+    ----------
+    input_shape, classes, width
+        As in `build_adder`.
+
+    Returns
+    -------
+    torch.nn.Module
+        From [N, C, H, W] to [N, classes].
+
+    Raises
+    ------
+    ShapeError
+        If a side is odd and no power of two.
+    """
     return _build(MinConv2d, MinLinear, input_shape, classes, width)
 
 
 def build_shift(input_shape: tuple[int, int, int], classes: int, *, width: int = 16) -> nn.Module:
-    """Return the network of power-of-two weights; arguments as in `build_adder`."""
+    """Return the network of power-of-two weights, in the shape of `mf-cnn`.
+
+    Parameters
+    ----------
+    input_shape, classes, width
+        As in `build_adder`.
+
+    Returns
+    -------
+    torch.nn.Module
+        From [N, C, H, W] to [N, classes].
+
+    Raises
+    ------
+    ShapeError
+        If a side is odd and no power of two.
+    """
     return _build(ShiftConv2d, ShiftLinear, input_shape, classes, width)

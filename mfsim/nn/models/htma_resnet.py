@@ -36,7 +36,17 @@ class HTMABlock(nn.Module):
         self.add, self.relu2 = Add(), nn.ReLU()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the block's output [N, outputs, H / stride, W / stride]."""
+        """Return the block's output.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, inputs, H, W]
+            H / stride and W / stride are the sides of `plane`.
+
+        Returns
+        -------
+        float tensor, shape [N, outputs, H / stride, W / stride]
+        """
         y = self.wht(self.relu1(self.norm(self.conv(x))))
         short = x[:, :, :: self.stride, :: self.stride] if self.stride > 1 else x
         if self.more:
@@ -58,6 +68,20 @@ def build(
         Of a stage; 3 for 20 layers.
     form : {"ef", "abs"}
         The MF operator.
+    input_shape : (C, H, W)
+        Of one image; a side is a power of two or even.
+    classes : int, at least 2
+        Number of outputs.
+
+    Returns
+    -------
+    torch.nn.Module
+        From [N, C, H, W] to [N, classes].
+
+    Raises
+    ------
+    ShapeError
+        If `blocks` is less than 1, or a side is odd and no power of two.
     """
     if blocks < 1:
         raise ShapeError(f"`blocks` must be at least 1, not {blocks}")

@@ -39,7 +39,20 @@ _NONLINEAR: dict[str, type[nn.Module]] = {"gelu": nn.GELU, "silu": nn.SiLU}
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Raise `FormatError` unless `value` is one of `allowed`."""
+    """Raise `FormatError` unless `value` is one of `allowed`.
+
+    Parameters
+    ----------
+    name : str
+        What the message calls the option.
+    value : str
+    allowed : tuple of str
+
+    Raises
+    ------
+    FormatError
+        If `value` is not one of `allowed`.
+    """
     if value not in allowed:
         raise FormatError(
             f"`{name}` must be one of {', '.join(allowed)}, not {value!r}{did_you_mean(str(value), allowed)}"
@@ -47,7 +60,27 @@ def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def make_norm(kind: str, width: int, eps: float = 1e-5) -> nn.Module | None:
-    """Return the norm in front of a part of a block, None where there is none."""
+    """Return the norm in front of a part of a block, None where there is none.
+
+    Parameters
+    ----------
+    kind : str
+        One of `NORMS`.
+    width : int, at least 1
+        Features.
+    eps : float, at least 0
+        Added under the root; norms of shifts have none.
+
+    Returns
+    -------
+    torch.nn.Module or None
+        From [..., width] to the same shape; None for shift-batch and none.
+
+    Raises
+    ------
+    FormatError
+        If `kind` is unknown.
+    """
     check_choice("norm", kind, NORMS)
     return _ROW_NORMS[kind](width, eps) if kind in _ROW_NORMS else None
 
@@ -62,7 +95,16 @@ class SwiGLU(nn.Module):
         self.down = nn.Linear(hidden, width, bias=bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the layer's output, of the shape of x."""
+        """Return the layer's output, of the shape of x.
+
+        Parameters
+        ----------
+        x : float tensor, shape [..., width]
+
+        Returns
+        -------
+        float tensor, shape [..., width]
+        """
         y: torch.Tensor = self.down(self.mul(self.silu(self.gate(x)), self.up(x)))
         return y
 
@@ -72,6 +114,27 @@ def make_mlp(kind: str, width: int, hidden: int, *, norm: str = "none", bias: bo
 
     A WHT-domain layer ("wht") is as wide as its transform, so `hidden` does not touch it; a width that is
     no power of two is cut into blocks.
+
+    Parameters
+    ----------
+    kind : str
+        One of `MLPS`.
+    width, hidden : int, at least 1
+        Features.
+    norm : str
+        One of `NORMS`; with shift-batch a batch norm follows each product, in place of biases.
+    bias : bool
+        Whether the products have biases.
+
+    Returns
+    -------
+    torch.nn.Module or None
+        From [..., width] to the same shape; None for "none".
+
+    Raises
+    ------
+    FormatError
+        If `kind` is unknown.
     """
     check_choice("mlp", kind, MLPS)
     if kind == "none":
@@ -117,11 +180,32 @@ class Block(nn.Module):
         self.add2 = Add() if residual and mlp is not None else None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the block's output, of the shape of x [N, tokens, width]."""
+        """Return the block's output.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, T, width]
+
+        Returns
+        -------
+        float tensor, shape [N, T, width]
+        """
         return self.behind_attention(x, self.attention(through(self.norm1, x)))
 
     def behind_attention(self, x: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
-        """Return the block's output for its input and what the attention unit made of it."""
+        """Return the block's output for its input and what the attention unit made of it.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, T, width]
+            The block's input.
+        attended : float tensor, shape [N, T, width]
+            The output of the attention unit.
+
+        Returns
+        -------
+        float tensor, shape [N, T, width]
+        """
         x = attended if self.add1 is None else self.add1(x, attended)
         if self.mlp is None:
             return x
@@ -142,6 +226,16 @@ LEAST = 4
 
 def first_padding(input_shape: tuple[int, int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return ((rows, columns) of padding, plane behind) for a 3x3 convolution of images (C, H, W).
+
+    Parameters
+    ----------
+    input_shape : (C, H, W)
+        Of one image, each at least 1.
+
+    Returns
+    -------
+    tuple of two (int, int)
+        Zeros on each side, and the sides behind, powers of two of at least 4.
 
     Raises
     ------

@@ -47,6 +47,16 @@ def resolve(path: str) -> Callable[..., nn.Module]:
 
     Modules in the current folder are found too.
 
+    Parameters
+    ----------
+    path : str
+        `package.module:callable`; the callable may be an attribute of another, with dots.
+
+    Returns
+    -------
+    callable
+        What makes the network; it is not called.
+
     Raises
     ------
     ModelError

@@ -28,7 +28,20 @@ from mfsim.nn.wht import next_power_of_two
 
 
 def default_patch(rows: int, columns: int, side: int) -> int:
-    """Return the largest patch that leaves at least `side` patches on each side, else the smallest above 1."""
+    """Return the largest patch that leaves at least `side` patches on each side, else the smallest above 1.
+
+    Parameters
+    ----------
+    rows, columns : int, at least 1
+        Pixels of an image.
+    side : int, at least 1
+        Patches that each side should have at least.
+
+    Returns
+    -------
+    int
+        Pixels of a patch's side; divides both. 1 where nothing larger does.
+    """
     common = math.gcd(rows, columns)
     divisors = [p for p in range(1, common + 1) if common % p == 0]
     fitting = [p for p in divisors if p > 1 and min(rows, columns) // p >= side]
@@ -38,7 +51,26 @@ def default_patch(rows: int, columns: int, side: int) -> int:
 def with_heads(
     attention: str | AttentionConfig, heads: int | None, kv_heads: int | None, default: int
 ) -> AttentionConfig:
-    """Return the unit with its heads: as given, else its own where it has one or is no preset, else `default`."""
+    """Return the unit with its heads: as given, else its own where it has one or is no preset, else `default`.
+
+    Parameters
+    ----------
+    attention : str or AttentionConfig
+        A preset's name, or a unit.
+    heads, kv_heads : int or None
+        Heads of queries, and of keys and values; None as said above, and for the unit's.
+    default : int
+        Heads of a preset that has more than one.
+
+    Returns
+    -------
+    AttentionConfig
+
+    Raises
+    ------
+    UnsupportedOpError
+        If there is no such preset.
+    """
     config = attention_config(attention)
     if heads is None:
         heads = config.heads if isinstance(attention, AttentionConfig) or config.heads == 1 else default
@@ -53,7 +85,17 @@ class TokenMean(nn.Module):
         self.pool = GlobalAvgPool2d()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the sums, scaled."""
+        """Return the sums, scaled.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, T, width]
+
+        Returns
+        -------
+        float tensor, shape [N, width]
+            Sums over the tokens, divided by the least power of two of at least T.
+        """
         tokens = int(x.shape[1])
         plane = F.pad(x.transpose(1, 2), (0, next_power_of_two(tokens) - tokens)).unsqueeze(2)
         return torch.flatten(self.pool(plane), 1)
@@ -133,7 +175,17 @@ class ViT(nn.Module):
         self.head_norm = ShiftBatchNorm1d(classes) if own_norm else None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return one number for each class, [N, classes], for images [N, C, H, W]."""
+        """Return the logits of the classes.
+
+        Parameters
+        ----------
+        x : float tensor, shape [N, C, H, W]
+            Images of `input_shape`.
+
+        Returns
+        -------
+        float tensor, shape [N, classes]
+        """
         x = through(self.embed_norm, self.embed(x))
         x = self.tokens(x.flatten(2).transpose(1, 2))
         for block in self.blocks:
@@ -172,6 +224,14 @@ def build_mini(
         above 1 (4 for 28 and 32 pixels, 2 for 8).
     width, depth, hidden, norm, mlp, projection, head
         As in `ViT`.
+    input_shape : (C, H, W)
+        Of one image; the patch divides both sides.
+    classes : int, at least 2
+        Number of outputs.
+
+    Returns
+    -------
+    ViT
     """
     return ViT(
         input_shape,
@@ -202,7 +262,25 @@ def build_compact(
     norm: str = "layer",
     mlp: str = "gelu",
 ) -> nn.Module:
-    """Return the compact ViT, by default with 3 heads; options as in `mini-vit`."""
+    """Return the compact ViT, by default with 3 heads; options as in `mini-vit`.
+
+    Parameters
+    ----------
+    input_shape : (C, H, W)
+        Of one image; the patch divides both sides.
+    classes : int, at least 2
+        Number of outputs.
+    attention, kv_heads, patch
+        As in `build_mini`.
+    width, depth, hidden, norm, mlp
+        As in `ViT`.
+    heads : int or None
+        None: 3, or what the unit itself says.
+
+    Returns
+    -------
+    ViT
+    """
     return build_mini(
         input_shape,
         classes,
@@ -237,6 +315,21 @@ def build_mf(
 
     Signs of weights turn late with small steps: of the learning rates 0.005, 0.015, 0.03 and 0.06 the
     last two trained best on digits.
+
+    Parameters
+    ----------
+    input_shape : (C, H, W)
+        Of one image; the patch divides both sides.
+    classes : int, at least 2
+        Number of outputs.
+    attention, heads, kv_heads, patch
+        As in `build_mini`.
+    width, depth, hidden, head
+        As in `ViT`.
+
+    Returns
+    -------
+    ViT
     """
     return build_mini(
         input_shape,
