@@ -14,7 +14,7 @@ from mfsim.ops.traits import Role, Trait
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, w, bias = unpacked(tensors)
     return dense_inference(x, w, bias, window_sums("conv2d", x, w, attributes))
 
@@ -27,7 +27,7 @@ def _reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs, taps="executed"):
+def _count(node, inputs, outputs, taps="executed"):
     return dense_count(node, inputs, *counted_terms(inputs, outputs, node.attributes, taps))
 
 
@@ -42,9 +42,9 @@ OP = Op(
     roles={"w": Role.WEIGHT, "bias": Role.BIAS},
     primitives=frozenset({"mul", "addsub"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
+    infer=_infer,
     reference=_reference,
-    count=count,
+    count=_count,
     windowed=True,
     held=DENSE_HELD,
 )

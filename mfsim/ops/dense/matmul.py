@@ -34,7 +34,7 @@ def _derive(tensors, attributes):
     return {"triangle": _triangle(tensors[1])}
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, w, bias = unpacked(tensors)
     if attributes["triangle"] != _triangle(w):
         raise FormatError(
@@ -51,7 +51,7 @@ def _reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     length, total = inputs[0].shape[-1], size(outputs[0].shape)
     terms = total * (length + 1) // 2 if node.attributes["triangle"] == "lower" else total * length
     return dense_count(node, inputs, terms, total)
@@ -69,9 +69,9 @@ OP = Op(
     roles={"w": Role.WEIGHT, "bias": Role.BIAS},
     primitives=frozenset({"mul", "addsub"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
+    infer=_infer,
     reference=_reference,
-    count=count,
+    count=_count,
     derive=_derive,
     held=DENSE_HELD,
 )

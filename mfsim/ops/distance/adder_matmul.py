@@ -92,7 +92,7 @@ ADDER = Term(
 )
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, w, _ = unpacked(tensors)
     return aligned_inference(ADDER, tensors, attributes, matrix_sums("adder_matmul", x, w))
 
@@ -120,7 +120,7 @@ OP = Op(
     signature=Signature("AdderMatMul", (X, W)),
     primitives=frozenset({"addsub", "abs", "neg", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
+    infer=_infer,
     reference=_reference,
     count=count,
     derive=derive_for("adder_matmul"),

@@ -17,7 +17,7 @@ from mfsim.ops.traits import Role, Signature, Trait, W, X
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, w, _ = unpacked(tensors)
     return aligned_inference(MIN, tensors, attributes, window_sums("min_conv2d", x, w, attributes))
 
@@ -30,7 +30,7 @@ def _reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs, taps="executed"):
+def _count(node, inputs, outputs, taps="executed"):
     return aligned_count(MIN, node, inputs, *counted_terms(inputs, outputs, node.attributes, taps))
 
 
@@ -44,9 +44,9 @@ OP = Op(
     signature=Signature("MinConv", (X, W), ("strides", "pads", "dilations", "group")),
     primitives=frozenset({"addsub", "abs", "neg", "cmp", "select", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
+    infer=_infer,
     reference=_reference,
-    count=count,
+    count=_count,
     windowed=True,
     derive=derive_for("min_conv2d"),
     held=HELD,

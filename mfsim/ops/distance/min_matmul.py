@@ -80,7 +80,7 @@ HELD: Held = {
 MIN = Term(value=_value, bounds=_bounds, words=_words, count=_count, addend="least", magnitudes=True)
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, w, _ = unpacked(tensors)
     return aligned_inference(MIN, tensors, attributes, matrix_sums("min_matmul", x, w))
 
@@ -108,7 +108,7 @@ OP = Op(
     signature=Signature("MinMatMul", (X, W)),
     primitives=frozenset({"addsub", "abs", "neg", "cmp", "select", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
+    infer=_infer,
     reference=_reference,
     count=count,
     derive=derive_for("min_matmul"),

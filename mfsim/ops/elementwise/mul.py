@@ -31,7 +31,7 @@ def _reference(inputs, attributes):
     return [x * w]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     x, w = inputs
     multiplied_by = node.attributes["constant"] if w.is_constant else "activation"
     return rows(node, ("mul", (x.format.bits, w.format.bits), size(outputs[0].shape), multiplied_by))
@@ -46,5 +46,5 @@ OP = Op(
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=_infer,
     reference=_reference,
-    count=count,
+    count=_count,
 )

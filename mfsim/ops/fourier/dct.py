@@ -111,7 +111,7 @@ def _used(codes: list[int], n: int) -> list[tuple[int, int]]:
     return [(c, times) for c, times in used if c != codes[0] and times]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     """Return the operations of one sample: differences and sums, products, and a rounding of each product and result."""
     x, table = inputs
     words, attributes, n = node.words, node.attributes, int(x.shape[-1])
@@ -161,7 +161,7 @@ OP = Op(
     primitives=frozenset({"addsub", "shift", "mul"}),
     infer=_infer,
     reference=_reference,
-    count=count,
+    count=_count,
     derive=_derive,
     integer_body=True,
     held={

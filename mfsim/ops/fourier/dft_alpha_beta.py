@@ -98,7 +98,7 @@ def _reference(inputs, attributes):
     return [by_rows(np.asarray(x), estimates)]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     """Return the operations of one sample: transform, estimates, roundings; mirrored bins are copies."""
     x, table = inputs
     words, attributes, n, times = node.words, node.attributes, int(x.shape[-1]), row_count(x)
@@ -159,7 +159,7 @@ OP = Op(
     primitives=frozenset({"addsub", "shift", "mul", "abs", "cmp", "select"}),
     infer=_infer,
     reference=_reference,
-    count=count,
+    count=_count,
     derive=_derive,
     integer_body=True,
     held=TRANSFORM_HELD

@@ -16,7 +16,7 @@ from mfsim.ops.traits import Role, Signature, Trait, W, X
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, w, bias = unpacked(tensors)
     return mf_inference(x, w, bias, attributes, window_sums("mf_conv2d", x, w, attributes))
 
@@ -30,7 +30,7 @@ def _reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs, taps="executed"):
+def _count(node, inputs, outputs, taps="executed"):
     return mf_count(node, inputs, outputs, 1, *counted_terms(inputs, outputs, node.attributes, taps))
 
 
@@ -46,9 +46,9 @@ OP = Op(
     signature=Signature("MFConv", (X, W), ("form", "sign_zero", "grid", "strides", "pads", "dilations", "group")),
     primitives=frozenset({"addsub", "neg", "abs", "sign", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
+    infer=_infer,
     reference=_reference,
-    count=count,
+    count=_count,
     windowed=True,
     derive=derive,
     held=MF_HELD,

@@ -15,7 +15,7 @@ from mfsim.ops.products import MF_ATTRIBUTES, MF_HELD, derive, mf_count, mf_infe
 from mfsim.ops.traits import Role, Signature, Trait, W, X
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, w, bias = unpacked(tensors)
     return mf_inference(x, w, bias, attributes, matrix_sums("mf_matmul", x, w))
 
@@ -29,7 +29,7 @@ def _reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     (y,) = outputs
     return mf_count(node, inputs, outputs, len(y.shape) - 1, size(y.shape) * inputs[0].shape[-1], size(y.shape))
 
@@ -44,9 +44,9 @@ OP = Op(
     signature=Signature("MFMatMul", (X, W), ("form", "sign_zero", "grid")),
     primitives=frozenset({"addsub", "neg", "abs", "sign", "shift"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
+    infer=_infer,
     reference=_reference,
-    count=count,
+    count=_count,
     derive=derive,
     held=MF_HELD,
 )

@@ -32,7 +32,7 @@ def _reference(inputs, attributes):
     return [mf_terms(x, w, attributes, shift_gains(attributes))]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     (y,) = outputs
     return mf_count(node, inputs, outputs, len(y.shape) - 1, size(y.shape), size(y.shape))
 
@@ -47,7 +47,7 @@ OP = Op(
     primitives=frozenset({"addsub", "neg", "abs", "sign", "shift"}),
     infer=_infer,
     reference=_reference,
-    count=count,
+    count=_count,
     derive=derive,
     held={"plain.part_x": ("acc_x", "acc"), "plain.part_w": "acc_w", "plain.addsub": "acc"},
 )

@@ -16,7 +16,7 @@ from mfsim.ops.traits import Role, Signature, Trait, W, X
 from mfsim.ops.windows import CONVOLUTION_ATTRIBUTES, counted_terms, window_sums, window_terms
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, w, _ = unpacked(tensors)
     return shift_inference(tensors, window_sums("shift_conv2d", x, w, attributes))
 
@@ -29,7 +29,7 @@ def _reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs, taps="executed"):
+def _count(node, inputs, outputs, taps="executed"):
     return shift_count(node, inputs, *counted_terms(inputs, outputs, node.attributes, taps))
 
 
@@ -43,9 +43,9 @@ OP = Op(
     signature=Signature("ShiftConv", (X, W), ("strides", "pads", "dilations", "group")),
     primitives=frozenset({"shift", "addsub", "neg"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
+    infer=_infer,
     reference=_reference,
-    count=count,
+    count=_count,
     windowed=True,
     held=SHIFT_HELD,
 )

@@ -18,7 +18,7 @@ from mfsim.ops.products import unpacked
 from mfsim.ops.traits import Role, Signature, Trait, W, X
 
 
-def infer(tensors, attributes):
+def _infer(tensors, attributes):
     x, w, _ = unpacked(tensors)
     check_powers("shift_matmul", w)
     return shift_inference(tensors, matrix_sums("shift_matmul", x, w))
@@ -32,7 +32,7 @@ def _reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     total = size(outputs[0].shape)
     return shift_count(node, inputs, total * inputs[0].shape[-1], total)
 
@@ -68,8 +68,8 @@ OP = Op(
     signature=Signature("ShiftMatMul", (X, W)),
     primitives=frozenset({"shift", "addsub", "neg"}),
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
-    infer=infer,
+    infer=_infer,
     reference=_reference,
-    count=count,
+    count=_count,
     held=SHIFT_HELD,
 )

@@ -144,7 +144,7 @@ def _places(tensors, attributes, terms: Terms) -> tuple[int, int, int, int]:
     return high, last, out[min(last, len(out) - 1)], out[min(low, len(out) - 1)]
 
 
-def derive(tensors, attributes):
+def _derive(tensors, attributes):
     terms = Terms.of(NAME, tensors[0], tensors[1], mask_of(tensors, 6))
     last = _places(tensors, attributes, terms)[1]
     return {**_derive_terms(tensors, attributes), "clamp_out": "high" if last >= tensors[5].shape[0] else "none"}
@@ -247,7 +247,7 @@ OP = Op(
     infer=_infer,
     reference=_reference,
     count=_count,
-    derive=derive,
+    derive=_derive,
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     integer_body=True,
     held=TERMS_HELD

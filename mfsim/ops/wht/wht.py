@@ -189,7 +189,7 @@ def _reference(inputs, attributes):
     return [y]
 
 
-def count(node, inputs, outputs):
+def _count(node, inputs, outputs):
     (x,) = inputs
     counts, bits, codes = [], x.format.bits, size(x.shape)
     for _, n in reversed(_axes(x.shape, node.attributes)):
@@ -215,6 +215,6 @@ OP = Op(
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=_infer,
     reference=_reference,
-    count=count,
+    count=_count,
     held={"plain.y": "butterfly"},
 )
