@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mfsim.analysis import frames
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from mfsim.analysis.listing import Listing
 
 
-class Tabular:
+class Tabular(ABC):
     """A result that has tables.
 
     `repr` is one line, `print` shows an aligned table under that line, and notebooks show it as HTML. `polars.DataFrame`,
@@ -22,9 +23,9 @@ class Tabular:
     MAIN: ClassVar[str] = ""
     """Name of the main table; the first one if empty."""
 
+    @abstractmethod
     def listings(self) -> list[Listing]:
         """Return every table."""
-        raise NotImplementedError
 
     def headline(self) -> str:
         """Return what the result says, in a few words."""

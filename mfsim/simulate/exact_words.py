@@ -93,13 +93,39 @@ def instrumented(op: str, check_of: Callable[[str], Check | None]) -> Run:
             check = check_of(word)
             if check is not None:
                 holds.setdefault(place, []).append((caller, check))
-    rebuilt = _Rebuilt(op, holds)
-    run: Run = getattr(rebuilt.load(f"mfsim.ops.{ops.family_of(op)}.kernels"), f"run_{op}")
+    primitives = types.ModuleType(_PRIMITIVES)
+    for name, function in vars(importlib.import_module(_PRIMITIVES)).items():
+        if hasattr(function, "py_func"):
+            setattr(primitives, name, function.py_func)
+    rebuilt = _Rebuilt(op, holds, primitives)
+    run: Run = getattr(rebuilt.load(_kernels_of(op)), f"run_{op}")
     if rebuilt.missing:
         raise LookupError(
             f"`held` of op `{op}` names {', '.join(sorted(rebuilt.missing))}, which its kernel does not have"
         )
     return run
+
+
+def rebuilt_kernels(op: str, primitives: types.ModuleType) -> Any:
+    """Return the plain kernels of an op's family as pure Python, on other primitives.
+
+    Parameters
+    ----------
+    op : str
+        Name of an op.
+    primitives : module
+        Takes the place of `mfsim.kernels.primitives`: functions of the same names.
+
+    Returns
+    -------
+    module
+        With `run_<op>` of each op of the family; nothing in it is compiled.
+    """
+    return _Rebuilt(op, {}, primitives).load(_kernels_of(op))
+
+
+def _kernels_of(op: str) -> str:
+    return f"mfsim.ops.{ops.family_of(op)}.kernels"
 
 
 def _check(node: Node, what: str, word: Format) -> Check:
@@ -119,18 +145,15 @@ def _each(check: Check, values: np.ndarray) -> None:
 
 
 class _Rebuilt:
-    """Kernel files as plain Python: nothing is compiled, primitives work on any integers, `holds` are called.
+    """Kernel files as plain Python: nothing is compiled, primitives are those given, `holds` are called.
 
     `missing` are the places of `holds` that have not been found in what was loaded.
     """
 
-    def __init__(self, op: str, holds: Mapping[str, Sequence[tuple[str, Check]]]) -> None:
+    def __init__(self, op: str, holds: Mapping[str, Sequence[tuple[str, Check]]], primitives: types.ModuleType) -> None:
         self._op, self._holds = op, holds
         self.missing = set(holds)
-        self._modules = {_PRIMITIVES: types.ModuleType(_PRIMITIVES), _COMPILER: types.ModuleType(_COMPILER)}
-        for name, function in vars(importlib.import_module(_PRIMITIVES)).items():
-            if hasattr(function, "py_func"):
-                setattr(self._modules[_PRIMITIVES], name, function.py_func)
+        self._modules = {_PRIMITIVES: primitives, _COMPILER: types.ModuleType(_COMPILER)}
         self._modules[_COMPILER].kernel = lambda function: function  # type: ignore[attr-defined]
 
     def load(self, target: str) -> Any:

@@ -8,16 +8,13 @@ alone is done beforehand and is not counted.
 
 from __future__ import annotations
 
-import builtins
 import collections
 import importlib
-import pathlib
 import types
 
 import numpy as np
 
-import mfsim
-from mfsim import ops
+from mfsim.simulate.exact_words import rebuilt_kernels
 
 
 class Code:
@@ -108,25 +105,7 @@ class Counter:
 
 def rebuild(name: str, counter: Counter) -> types.ModuleType:
     """Return the kernels of the family of op `name` as pure Python with the primitives of `counter`."""
-    modules = {"mfsim.kernels.primitives": counter.module}
-    jit = types.ModuleType("mfsim.kernels.jit")
-    jit.kernel = lambda function: function
-    modules["mfsim.kernels.jit"] = jit
-
-    def import_(target, globals=None, locals=None, fromlist=(), level=0):
-        if target.startswith("mfsim.kernels.") or target.endswith(".kernels"):
-            return modules[target] if target in modules else load(target)
-        return builtins.__import__(target, globals, locals, fromlist, level)
-
-    def load(target):
-        path = pathlib.Path(mfsim.__file__).parent.joinpath(*target.split(".")[1:]).with_suffix(".py")
-        module = types.ModuleType(target)
-        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": import_}
-        modules[target] = module
-        exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
-        return module
-
-    return load(f"mfsim.ops.{ops.family_of(name)}.kernels")
+    return rebuilt_kernels(name, counter.module)
 
 
 def codes(array: np.ndarray) -> np.ndarray:

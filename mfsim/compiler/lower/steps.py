@@ -36,8 +36,6 @@ THIRD_PARTY_RULES: dict[tuple[str, str], Rule] = _collect("THIRD_PARTY_RULES")
 """Every rule for third-party files only."""
 
 
-# A compilation as steps: fold constants, define inputs, lower one node after the other, name the outputs.
-
 FORMAT = "2"
 """Version of what the compiler makes of a file; it changes when a program of the same file may change."""
 

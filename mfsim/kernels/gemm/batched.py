@@ -178,7 +178,7 @@ def _multiply_all(x, w, plan, levels, after, space, y):
 def prepared(x, w, sums_of, fit):
     """Return a `run` for activations x [..., m, k] and w [..., k, n], or None if some word is too wide.
 
-    `sums_of` is that of `mfsim.kernels.gemm.matmul.prepared`; `fit` is the `Fit` of the sums of one product, or None.
+    `sums_of` is that of `mfsim.kernels.gemm.matmul.prepared`; `fit` is the `Epilogue` of the sums of one product, or None.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def prepared(inputs, y, attributes, sums_of, after, direct=True):
     """Return a `run` for x, constant w [O, C / groups, rows, columns] and perhaps a bias; None if a word is too wide.
 
     `y` is the range (low, high) of the sums; `sums_of(w [k, n], bias [n], outputs, run)` returns one or two `Sums` for the
-    slice `outputs`, or None; `run` is that of an `Int8Product`. `after` is the `Fit` of the sums, or None. `direct` is
+    slice `outputs`, or None; `run` is that of an `Int8Product`. `after` is the `Epilogue` of the sums, or None. `direct` is
     whether the products have runs at all.
 
     Parameters

@@ -14,7 +14,7 @@ def prepared(inputs, y, sums_of, after):
     """Return a `run` for x and w and perhaps a bias, or None if some word is too wide.
 
     `y` is the range (low, high) of the sums; `sums_of(w [k, n], bias [n], probe, run)` returns one or two `Sums`, or
-    None; `probe` has the extreme codes of w, and `run` is that of an `Int8Product`. `after` is the `Fit` of the sums, or
+    None; `probe` has the extreme codes of w, and `run` is that of an `Int8Product`. `after` is the `Epilogue` of the sums, or
     None.
 
     Parameters

@@ -58,11 +58,11 @@ class Epilogue(NamedTuple):
 
 
 AS_THEY_ARE, PLAIN, ANY = 0, 1, 2
-"""How codes are fitted: not at all, as a plain `Fit` says, or as any."""
+"""How codes are fitted: not at all, as a plain `Epilogue` says, or as any."""
 
 
 class OneRule(NamedTuple):
-    """A `Fit` by one rule, as kernels take it; `rules` [6], `lo` and `hi` of one word."""
+    """A `Epilogue` by one rule, as kernels take it; `rules` [6], `lo` and `hi` of one word."""
 
     how: int
     rules: np.ndarray
@@ -110,7 +110,7 @@ def _rule(shift: int, rounding: str) -> tuple[int, int, int, int, int]:
 
 
 def requantizing(low: int, high: int, attributes: Any, rectified: bool = False) -> Epilogue | None:
-    """Return the `Fit` of requantize for codes in low..high, where `rectified` after ReLU; None if no word holds it.
+    """Return the `Epilogue` of requantize for codes in low..high, where `rectified` after ReLU; None if no word holds it.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def fitted(
     rectified: bool = False,
     events: bool = False,
 ) -> Epilogue | None:
-    """Return a `Fit` in the narrowest word that holds every number on the way, None if there is none.
+    """Return a `Epilogue` in the narrowest word that holds every number on the way, None if there is none.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def fitted(
 def apply_one(plain, code, left, places, added, odd, below, floor, lo, hi, kept):
     """Return one code fitted, before and after it is clamped or cut; all of one word but `plain` and `kept`.
 
-    `plain` is that of the `Fit`: a constant, so that what it spares is not there.
+    `plain` is that of the `Epilogue`: a constant, so that what it spares is not there.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def apply_one(plain, code, left, places, added, odd, below, floor, lo, hi, kept)
 
 
 class Rules(NamedTuple):
-    """A `Fit` as kernels take it: `rules` [6, columns], `lo` and `hi` of its word."""
+    """A `Epilogue` as kernels take it: `rules` [6, columns], `lo` and `hi` of its word."""
 
     rules: np.ndarray
     lo: Any

@@ -16,7 +16,7 @@ MATMUL_ISAS = tuple(LAYOUTS)
 
 
 def prepare_matmul(inputs, outputs, attributes, after=None):
-    """Return a `run`, or None if some word is wider than 8 bits; `after` is the `Fit` of the sums.
+    """Return a `run`, or None if some word is wider than 8 bits; `after` is the `Epilogue` of the sums.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ CONV2D_ISAS = tuple(LAYOUTS)
 
 
 def prepare_conv2d(inputs, outputs, attributes, after=None):
-    """Return a `run` for these operands; with `after`, the `Fit` of the sums, None if there is no int8 product of them.
+    """Return a `run` for these operands; with `after`, the `Epilogue` of the sums, None if there is no int8 product of them.
 
     Parameters
     ----------

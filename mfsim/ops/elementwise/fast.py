@@ -45,7 +45,7 @@ def _summing(word, mode, how):
 
 
 def _prepared_sum(inputs, outputs, attributes, mode, after):
-    """Return a `run` for these operands, fitted as `after` says if it is a `Fit`, or None if no word or rule will do."""
+    """Return a `run` for these operands, fitted as `after` says if it is a `Epilogue`, or None if no word or rule will do."""
     a, b = inputs
     places = [attributes["shift_a"], attributes["shift_b"]]
     numbers = [
@@ -189,7 +189,7 @@ RELU_ISAS = ("portable",)
 
 
 def prepare_relu(inputs, outputs, attributes, after=None):
-    """Return a `run` for these operands; with `after`, the `Fit` of its result, None if no word or rule will do.
+    """Return a `run` for these operands; with `after`, the `Epilogue` of its result, None if no word or rule will do.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ ADD_ISAS = ("portable",)
 
 
 def prepare_add(inputs, outputs, attributes, after=None):
-    """Return a `run` for these operands, or None if no word holds an aligned one; `after` is the `Fit` of the sums.
+    """Return a `run` for these operands, or None if no word holds an aligned one; `after` is the `Epilogue` of the sums.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ SUB_ISAS = ("portable",)
 
 
 def prepare_sub(inputs, outputs, attributes, after=None):
-    """Return a `run` for these operands, or None if no word holds an aligned one; `after` is the `Fit` of the sums.
+    """Return a `run` for these operands, or None if no word holds an aligned one; `after` is the `Epilogue` of the sums.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def _shrinking(word, across, how):
 
 
 def prepare_soft_threshold(inputs, outputs, attributes, after=None):
-    """Return a `run` for these operands, fitted as `after` says if it is a `Fit`, or None if no word or rule will do.
+    """Return a `run` for these operands, fitted as `after` says if it is a `Epilogue`, or None if no word or rule will do.
 
     Parameters
     ----------

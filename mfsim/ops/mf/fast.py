@@ -14,7 +14,7 @@ MF_MATMUL_ISAS = tuple(LAYOUTS)
 
 
 def prepare_mf_matmul(inputs, outputs, attributes, after=None):
-    """Return a `run`, or None if some word is wider than 8 bits; `after` is the `Fit` of the sums.
+    """Return a `run`, or None if some word is wider than 8 bits; `after` is the `Epilogue` of the sums.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ SHIFTS = ("shift_x", "shift_w")
 
 
 def prepare_mf_conv2d(inputs, outputs, attributes, after=None):
-    """Return a `run` for these operands; with `after`, the `Fit` of the sums, None if there is no int8 product of them.
+    """Return a `run` for these operands; with `after`, the `Epilogue` of the sums, None if there is no int8 product of them.
 
     Parameters
     ----------

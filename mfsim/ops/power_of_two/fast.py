@@ -74,7 +74,7 @@ SHIFT_MATMUL_ISAS = tuple(LAYOUTS)
 
 
 def prepare_shift_matmul(inputs, outputs, attributes, after=None):
-    """Return a `run`, or None if some word is too wide; `after` is the `Fit` of the sums.
+    """Return a `run`, or None if some word is too wide; `after` is the `Epilogue` of the sums.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ SHIFT_CONV2D_ISAS = tuple(LAYOUTS)
 
 
 def prepare_shift_conv2d(inputs, outputs, attributes, after=None):
-    """Return a `run`; with `after`, the `Fit` of the sums, None if there is no int8 product of them.
+    """Return a `run`; with `after`, the `Epilogue` of the sums, None if there is no int8 product of them.
 
     Parameters
     ----------
