@@ -1,6 +1,6 @@
-"""What the processor of this machine can do, and which of several fast forms runs on it.
+"""What the processor of this machine can do, and which of several fast kernels runs on it.
 
-A fast form is written once for several levels of instructions and one of them is chosen when it is called, so
+A fast kernel is written once for several levels of instructions and one of them is chosen when it is called, so
 a compiled kernel that lies in the cache is never that of another machine or of another choice. `MFSIM_CPU` names
 the best level that may be used: each path that a machine has can be tried there.
 """
@@ -56,7 +56,7 @@ def best(forms: tuple[str, ...]) -> str:
     Parameters
     ----------
     forms : tuple of str
-        Levels of `ISAS` that a fast form is written for; it has "portable".
+        Levels of `ISAS` that a fast kernel is written for; it has "portable".
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a fast form is told of its operands before any code of them, and the words that codes are stored in."""
+"""What a fast kernel is told of its operands before any code of them, and the words that codes are stored in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 STORED = (np.int8, np.uint8, np.int16, np.int32, np.int64)
-"""The words that hold codes between fast forms, the narrowest first."""
+"""The words that hold codes between fast kernels, the narrowest first."""
 
 _LIMITS = [(word, int(np.iinfo(word).min), int(np.iinfo(word).max)) for word in STORED]
 

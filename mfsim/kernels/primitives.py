@@ -1,4 +1,4 @@
-"""The primitive operations of a device: what the plain forms may do to a code.
+"""The primitive operations of a device: what the plain kernels may do to a code.
 
 Each counts as one operation of the primitive named in its first line. All work on int64 scalars.
 None multiplies but `mul`. Shift amounts, modes of `addsub` that come from constants, and loop

@@ -16,7 +16,7 @@ from mfsim.report.sweeps import section as sweeps_section
 from mfsim.report.tables import folded, to_html
 
 METHOD = (
-    "All operations are those of one sample; the batch is never counted. Each op states what its plain form executes, "
+    "All operations are those of one sample; the batch is never counted. Each op states what its plain kernel executes, "
     "operand widths included: an addsub is one addition or subtraction, a compare and a select are one each, and zero "
     "operands count like any other. Work on weights alone is done once and listed as offline work.",
     "A word such as s8 has 8 bits in two's complement, u5 has 5 bits without a sign. Bits proved hold for every possible input; bits observed are those of the simulated samples. SQNR is the power of the "

@@ -29,7 +29,7 @@ from mfsim.simulate.executor import Executor
 from mfsim.simulate.inputs import Inputs, by_name, check_codes, check_whole, is_real
 
 KERNELS = ("fast", "plain")
-"""Which forms of the kernels may run; the codes are the same."""
+"""Which kernels may run; the codes are the same."""
 
 _Found = tuple[int, dict[str, int], dict[str, tuple[int, int]]]
 """What a chunk finds: its size, overflow events by node, extreme codes by tensor."""
@@ -95,8 +95,8 @@ class Simulator:
     Parameters
     ----------
     program : Program
-    kernels : `fast` takes the fast form of an op where it has one; `plain` never does
-    exact_words : whether to run plain forms with every intermediate held against its proved word (see `simulate`)
+    kernels : `fast` takes the fast kernel of an op where it has one; `plain` never does
+    exact_words : whether to run plain kernels with every intermediate held against its proved word (see `simulate`)
 
     Raises
     ------
@@ -300,8 +300,8 @@ def simulate(
     keep : names of activations whose codes are returned in `kept`
     trace : folder for golden vectors of every tensor (see `mfsim.rtl_models.vectors`)
     progress : called with (samples done, samples in all) after each chunk
-    kernels : `fast` takes the fast form of an op where it has one; `plain` never does
-    exact_words : whether to check the proof on the way: plain forms run as Python, whatever `kernels` says, and
+    kernels : `fast` takes the fast kernel of an op where it has one; `plain` never does
+    exact_words : whether to check the proof on the way: plain kernels run as Python, whatever `kernels` says, and
         each intermediate is held against the word of its node that was proved for it, each result against its
         format. Some million operations a second in one thread, so only for a few samples.
 

@@ -1,4 +1,4 @@
-"""Which form of a kernel runs a node."""
+"""Dispatch: which kernel of an op, plain or fast, runs a node."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ NO_SHIFT = {"shift": (0,), "axis": -1, "rounding": "floor", "narrow": 0}
 """The attributes of a requantize that an epilogue without them, an accumulator, stands for."""
 
 _KEPT: WeakKeyDictionary[Node, dict[bool, tuple[tuple[object, ...], Run | None]]] = WeakKeyDictionary()
-"""By node, and by whether it fits nothing: what the form was made of, and the form."""
+"""By node, and by whether it fits nothing: what the kernel was made of, and the kernel."""
 
 
 def operand_of(tensor: Tensor) -> Operand:
-    """Return what a fast form is told of a tensor.
+    """Return what a fast kernel is told of a tensor.
 
     Parameters
     ----------
@@ -45,14 +45,14 @@ def operand_of(tensor: Tensor) -> Operand:
     return Operand(tensor.range.low, tensor.range.high, shape, tensor.codes)
 
 
-def form_of(
+def prepared_kernel(
     op: str,
     inputs: Sequence[Operand],
     outputs: Sequence[Operand],
     attributes: Mapping[str, Any],
     after: Epilogue | None = None,
 ) -> Run | None:
-    """Return the fast form for these operands, or None if the op, or such words, have none.
+    """Return the fast kernel for these operands, or None if the op, or such words, have none.
 
     It takes codes, in C order, of any integer type that holds them; constants as int64. With `after`, one rule for each
     channel of the product, its sums are fitted before they are written.
@@ -66,7 +66,7 @@ def form_of(
     attributes : mapping
         Complete attributes of the op.
     after : Epilogue, optional
-        Requantization that the form does too.
+        Requantization that the kernel does too.
 
     Returns
     -------
@@ -98,8 +98,8 @@ class Ending:
     pool_rectified: bool = False
 
 
-def fast_form(program: Program, node: Node, ending: Ending | None = None) -> Run | None:
-    """Return the fast form of a node, or None if there is none; see `form_of`.
+def fast_kernel_of(program: Program, node: Node, ending: Ending | None = None) -> Run | None:
+    """Return the fast kernel of a node, or None if there is none; see `prepared_kernel`.
 
     With `ending`, its sums are fitted as that says. Forms are kept as long as their node lives: programs that were edited
     share the nodes that no edit reached.
@@ -111,12 +111,12 @@ def fast_form(program: Program, node: Node, ending: Ending | None = None) -> Run
     node : Node
         Node to run.
     ending : Ending, optional
-        Nodes behind it that the form does too.
+        Nodes behind it that the kernel does too.
 
     Returns
     -------
     callable or None
-        The form, as of `form_of`.
+        The kernel, as of `prepared_kernel`.
     """
     inputs, outputs = program.inputs_of(node), program.outputs_of(node)
     done: tuple[object, ...] = ()
@@ -130,10 +130,10 @@ def fast_form(program: Program, node: Node, ending: Ending | None = None) -> Run
     operands, results = ([operand_of(tensor) for tensor in tensors] for tensors in (inputs, outputs))
     run: Run | None
     if ending is None:
-        run = form_of(node.op, operands, results, node.attributes)
+        run = prepared_kernel(node.op, operands, results, node.attributes)
     else:
         fit = _fit(program, results[0], ending)
-        run = None if fit is None else form_of(node.op, operands, results, node.attributes, fit)
+        run = None if fit is None else prepared_kernel(node.op, operands, results, node.attributes, fit)
     _KEPT[node][ending is None] = made_of, run
     return run
 
@@ -156,9 +156,9 @@ def _fit(program: Program, sums: Operand, ending: Ending) -> Epilogue | None:
 def bound(
     run: Run, inputs: Sequence[np.ndarray], attributes: Mapping[str, Any], outputs: Sequence[np.ndarray]
 ) -> Callable[[], int | None]:
-    """Return a function that runs a form on these arrays, whatever codes they hold.
+    """Return a function that runs a kernel on these arrays, whatever codes they hold.
 
-    A form may have an attribute `bind(inputs, outputs)` that returns one, made once for many runs.
+    A kernel may have an attribute `bind(inputs, outputs)` that returns one, made once for many runs.
 
     Parameters
     ----------
@@ -180,8 +180,8 @@ def bound(
     return functools.partial(run, inputs, attributes, outputs) if bind is None else bind(inputs, outputs)
 
 
-def plain_form(op: str) -> Run:
-    """Return the plain form of an op, which takes and fills int64 codes.
+def plain_kernel_of(op: str) -> Run:
+    """Return the plain kernel of an op, which takes and fills int64 codes.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def plain_form(op: str) -> Run:
 
 
 def any_word(op: str) -> Run:
-    """Return the plain form of an op for codes of any integer type: through int64 where it moves more than codes.
+    """Return the plain kernel of an op for codes of any integer type: through int64 where it moves more than codes.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def any_word(op: str) -> Run:
     callable
         Run(inputs, attributes, outputs) on arrays of any integer types that hold the codes.
     """
-    run = plain_form(op)
+    run = plain_kernel_of(op)
     if op in ops.named(Trait.ANY_WORD):
         return run
 

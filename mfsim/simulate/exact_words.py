@@ -1,4 +1,4 @@
-"""The plain form of a node with every intermediate held against its proved word: slow, for debugging.
+"""The plain kernel of a node with every intermediate held against its proved word: slow, for debugging.
 
 `instrumented` runs the source of a kernel again as plain Python, in integers that never wrap, and checks the
 values that `Op.held` names. A key of `held` is
@@ -41,8 +41,8 @@ _PACKAGE = "mfsim."
 _PRIMITIVES, _COMPILER = "mfsim.kernels.primitives", "mfsim.kernels.jit"
 
 
-def exact_form(program: Program, node: Node) -> Run:
-    """Return the plain form of a node that checks every word of it.
+def exact_kernel_of(program: Program, node: Node) -> Run:
+    """Return the plain kernel of a node that checks every word of it.
 
     Parameters
     ----------
@@ -52,19 +52,19 @@ def exact_form(program: Program, node: Node) -> Run:
     Returns
     -------
     callable
-        `run(inputs, attributes, outputs)` on int64 arrays, as of any plain form. It raises
+        `run(inputs, attributes, outputs)` on int64 arrays, as of any plain kernel. It raises
         `WordOverflowError` at the first value that its word cannot hold.
     """
 
     def checked(word: str) -> Check | None:
         return _check(node, f"word `{word}`", node.words[word]) if word in node.words else None
 
-    form = instrumented(node.op, checked)
+    kernel = instrumented(node.op, checked)
     checks = [_check(node, f"output `{tensor.name}`", tensor.format) for tensor in program.outputs_of(node)]
 
     def run(inputs: Sequence[np.ndarray], attributes: Mapping[str, Any], outputs: Sequence[np.ndarray]) -> int | None:
         results = [np.empty(y.shape, dtype=object) for y in outputs]
-        events = form([x.astype(object) for x in inputs], attributes, results)
+        events = kernel([x.astype(object) for x in inputs], attributes, results)
         for check, y, codes in zip(checks, outputs, results, strict=True):
             _each(check, codes)
             y[...] = codes
@@ -74,7 +74,7 @@ def exact_form(program: Program, node: Node) -> Run:
 
 
 def instrumented(op: str, check_of: Callable[[str], Check | None]) -> Run:
-    """Return the plain form of `op` as Python on object arrays, with the checks of its words.
+    """Return the plain kernel of `op` as Python on object arrays, with the checks of its words.
 
     Parameters
     ----------

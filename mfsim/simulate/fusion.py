@@ -16,7 +16,7 @@ from mfsim import ops
 from mfsim.ir.program import Node, Program
 from mfsim.ir.stages import Stage
 from mfsim.ops.traits import Trait
-from mfsim.simulate.dispatch import Ending, Run, fast_form
+from mfsim.simulate.dispatch import Ending, Run, fast_kernel_of
 
 POOLS = {Trait.MAX_POOL, Trait.SUM_POOL}
 
@@ -87,7 +87,7 @@ def _chain(program: Program, product: Node, behind: Sequence[Node]) -> Chain | N
             axis: Any = reader.attributes.get("axis", -1)
             if axis >= 0 and not _on_channels(program, product, sums, movers, reader, axis):
                 return None
-            run = fast_form(program, product, Ending(reader, rectified, pool, before))
+            run = fast_kernel_of(program, product, Ending(reader, rectified, pool, before))
             return None if run is None else Chain(run, sums, reader, tuple(movers), tuple(behind[:number]))
         else:
             return None

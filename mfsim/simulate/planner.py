@@ -1,6 +1,6 @@
 """`Plan`: which steps run a program, and where each buffer lies in one block of memory.
 
-Nothing here changes a code. In a plan of fast forms
+Nothing here changes a code. In a plan of fast kernels
 
 - what only relabels a tensor or sees it in another shape is another view of its buffer;
 - a node that does to the same tensor what an earlier one did shares its result;
@@ -25,8 +25,8 @@ from mfsim.ir.program import Node, Program
 from mfsim.ir.stages import stages
 from mfsim.kernels.operands import Operand, stored
 from mfsim.ops.traits import Trait
-from mfsim.simulate.dispatch import Run, any_word, fast_form, form_of, operand_of, plain_form
-from mfsim.simulate.exact_words import exact_form
+from mfsim.simulate.dispatch import Run, any_word, fast_kernel_of, operand_of, plain_kernel_of, prepared_kernel
+from mfsim.simulate.exact_words import exact_kernel_of
 from mfsim.simulate.fusion import Chain, chains
 
 LINE = 64
@@ -75,7 +75,7 @@ class Plan:
     Parameters
     ----------
     program : Program
-    kernels : "fast", or "plain": node by node, with plain forms, in 64-bit words; "exact": as plain, with every
+    kernels : "fast", or "plain": node by node, with plain kernels, in 64-bit words; "exact": as plain, with every
         intermediate held against its proved word
     seen : names of activations, besides the outputs, that have to be written
 
@@ -137,9 +137,9 @@ class Plan:
 
     def _add_node(self, node: Node) -> None:
         if self._fast:
-            run = fast_form(self.program, node) or any_word(node.op)
+            run = fast_kernel_of(self.program, node) or any_word(node.op)
         else:
-            run = exact_form(self.program, node) if self._exact else plain_form(node.op)
+            run = exact_kernel_of(self.program, node) if self._exact else plain_kernel_of(node.op)
         outputs = {name: operand_of(self.program.tensors[name]) for name in node.outputs}
         self._add_step(run, node, node.inputs, outputs, node)
 
@@ -155,7 +155,7 @@ class Plan:
         self._add_step(chain.run, node, node.inputs, {buffers[0]: narrow(ends[0])}, chain.fitting)
         for mover, source, end, buffer in zip(chain.movers, buffers[:-1], ends[1:], buffers[1:], strict=True):
             moved, result = narrow(mover.inputs[0]), narrow(end)
-            run = form_of(mover.op, [moved], [result], mover.attributes) or any_word(mover.op)
+            run = prepared_kernel(mover.op, [moved], [result], mover.attributes) or any_word(mover.op)
             self._add_step(run, mover, (View(source, moved.shape),), {buffer: result}, None)
 
     def _add_step(

@@ -1,4 +1,4 @@
-"""Run the plain form of a kernel on counting integers.
+"""Run plain kernels on counting integers.
 
 `rebuild` executes the source of a kernel file again, with the compiler left out and every primitive
 replaced by one that counts itself. Data are `Code` objects, which have no operators: whatever a

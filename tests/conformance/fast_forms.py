@@ -1,4 +1,4 @@
-"""The fast form of an op at every level of instructions that the machine has: the reference's codes.
+"""The fast kernel of an op at every level of instructions that the machine has: the reference's codes.
 
 Levels that the machine does not have are reported as skipped.
 """
@@ -13,7 +13,7 @@ import pytest
 from mfsim.kernels import cpu
 from mfsim.kernels.operands import stored
 from mfsim.ops import fast_isas
-from mfsim.simulate.dispatch import fast_form
+from mfsim.simulate.dispatch import fast_kernel_of
 from tests.bits import assert_bit_equal
 
 
@@ -28,9 +28,9 @@ def check(given, level):
         pytest.skip(f"not run: this machine does not have {level}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(cpu.VARIABLE, level)
-        run = fast_form(given.program, given.node)
+        run = fast_kernel_of(given.program, given.node)
         if run is None:
-            pytest.skip("no fast form for these words")
+            pytest.skip("no fast kernel for these words")
         whole = len(given.arrays[0])
         for count, narrow in ((whole, True), (whole, False), (1, True), (0, True)):
             _compare(given, run, level, count, narrow)

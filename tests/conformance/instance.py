@@ -11,7 +11,7 @@ from mfsim import ops
 from mfsim.ir.builder import ProgramBuilder
 from mfsim.ir.program import Node, Program
 from mfsim.ops.op import Case, Op, objects
-from mfsim.simulate.dispatch import plain_form
+from mfsim.simulate.dispatch import plain_kernel_of
 from tests.bits import assert_bit_equal
 from tests.conformance.samples import samples
 from tests.ops.fourier import exact
@@ -59,7 +59,7 @@ def _referred(op, case, node, arrays):
 
 
 def run_kernel(op: Op, node: Node, program: Program, inputs: list[np.ndarray], batch: int) -> list[np.ndarray]:
-    """Run the compiled plain form and return its outputs."""
+    """Run the compiled plain kernel and return its outputs."""
     outputs = [np.full((batch, *t.shape[1:]), -(2**62), dtype=np.int64) for t in program.outputs_of(node)]
     ops.plain_kernel(op.name)(inputs, node.attributes, outputs)
     return outputs
@@ -100,9 +100,9 @@ class Instance:
         return {}
 
     def events(self, count: int) -> int | None:
-        """Return how many codes do not fit, as the plain form counts them in the first `count` samples."""
+        """Return how many codes do not fit, as the plain kernel counts them in the first `count` samples."""
         if count not in self._events:
             outputs = [np.empty((count, *t.shape[1:]), np.int64) for t in self.outputs]
             inputs = self.inputs([array[:count] for array in self.arrays])
-            self._events[count] = plain_form(self.op.name)(inputs, self.node.attributes, outputs)
+            self._events[count] = plain_kernel_of(self.op.name)(inputs, self.node.attributes, outputs)
         return self._events[count]

@@ -1,4 +1,4 @@
-"""Inner words: every value of the plain forms fits the word that was proved for it, and a word of one bit less would not do."""
+"""Inner words: every value of the plain kernels fits the word that was proved for it, and a word of one bit less would not do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every op: the operand widths that its count states hold what the plain form meets, and are not wider than words are."""
+"""Every op: the operand widths that its count states hold what the plain kernel meets, and are not wider than words are."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Operand widths that a count states, held against the operands that the plain form meets.
+"""Operand widths that a count states, held against the operands that the plain kernel meets.
 
-What the plain form executes does not depend on the codes, so the k-th execution for one sample is the
+What the plain kernel executes does not depend on the codes, so the k-th execution for one sample is the
 k-th for every other. Its operands, over some samples, need at least so many bits each. The rows of a count
 are right if all executions can be dealt out to them: each to a row of its primitive whose widths hold its
 operands, and to each row as many as it counts.

@@ -1,4 +1,4 @@
-"""The levels that the fast forms of products run on."""
+"""The levels that the fast kernels of products run on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs of one product, and the comparison of its fast form with the plain one."""
+"""Programs of one product, and the comparison of its fast kernel with the plain one."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from mfsim import ops
 from mfsim.ir.builder import ProgramBuilder
 from mfsim.ir.formats import Format, Scale
-from mfsim.simulate.dispatch import fast_form
+from mfsim.simulate.dispatch import fast_kernel_of
 from tests.bits import assert_bit_equal
 
 
 def prepared(program):
-    """Return the fast form of the only node, or None."""
+    """Return the fast kernel of the only node, or None."""
     (node,) = program.nodes
-    return fast_form(program, node)
+    return fast_kernel_of(program, node)
 
 
 def program_of(op, x, w, attributes=None, bias=False, rng=None):
@@ -36,7 +36,7 @@ def program_of(op, x, w, attributes=None, bias=False, rng=None):
 
 
 def check(program, rng, batch=3):
-    """Compare the fast form with the plain one on codes that reach the ends of the inputs."""
+    """Compare the fast kernel with the plain one on codes that reach the ends of the inputs."""
     (node,) = program.nodes
     inputs = []
     for name in node.inputs:
@@ -53,6 +53,6 @@ def check(program, rng, batch=3):
     plain, fast = (np.empty((batch, *result.shape[1:]), np.int64) for _ in range(2))
     ops.plain_kernel(node.op)(inputs, node.attributes, [plain])
     run = prepared(program)
-    assert run is not None, "no fast form"
+    assert run is not None, "no fast kernel"
     run(inputs, node.attributes, [fast])
     assert_bit_equal(fast, plain)

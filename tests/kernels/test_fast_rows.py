@@ -1,4 +1,4 @@
-"""Row functions on codes that lie far from 0, next to the ends of 32 bits, and on words too long for their fast form."""
+"""Row functions on codes that lie far from 0, next to the ends of 32 bits, and on words too long for their fast kernel."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from mfsim.ir.formats import Format, Range, Scale
 from mfsim.ops.norm.tables import shift_thresholds as norm_thresholds
 from mfsim.ops.op import activation, constant
 from mfsim.ops.softmax.tables import exp_table
-from mfsim.simulate.dispatch import fast_form, plain_form
+from mfsim.simulate.dispatch import fast_kernel_of, plain_kernel_of
 from tests.bits import assert_bit_equal
 
 
 def forms(op, x, constants, attributes):
-    """Return the node of a program of one row function, its fast form or None, and its constants."""
+    """Return the node of a program of one row function, its fast kernel or None, and its constants."""
     builder = ProgramBuilder()
     names = [builder.input_tensor(x), *(builder.constant_tensor(tensor) for tensor in constants)]
     program = builder.finish([builder.node(op, names, attributes)])
     (node,) = program.nodes
-    return node, fast_form(program, node), [np.array(tensor.codes) for tensor in constants]
+    return node, fast_kernel_of(program, node), [np.array(tensor.codes) for tensor in constants]
 
 
 def check(node_and_forms, codes):
-    """Compare the fast form with the plain one."""
+    """Compare the fast kernel with the plain one."""
     node, fast, constants = node_and_forms
     plain, found = np.empty_like(codes), np.empty_like(codes)
-    plain_form(node.op)([codes, *constants], node.attributes, [plain])
+    plain_kernel_of(node.op)([codes, *constants], node.attributes, [plain])
     fast([codes, *constants], node.attributes, [found])
     assert_bit_equal(found, plain)
 

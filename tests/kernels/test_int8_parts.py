@@ -1,4 +1,4 @@
-"""Which products of 8 bits the ops become, on every level: the codes of the plain form, and when there are none."""
+"""Which products of 8 bits the ops become, on every level: the codes of the plain kernel, and when there are none."""
 
 from __future__ import annotations
 

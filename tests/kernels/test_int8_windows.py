@@ -1,4 +1,4 @@
-"""Convolutions as products of 8 bits, on every level: the codes of the plain form."""
+"""Convolutions as products of 8 bits, on every level: the codes of the plain kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mfsim.ir.formats import Format
 from mfsim.kernels.gemm import implicit
 from mfsim.kernels.rows.epilogue import NOTHING, fitted
 from mfsim.simulate import simulate
-from mfsim.simulate.dispatch import fast_form, form_of, operand_of
+from mfsim.simulate.dispatch import fast_kernel_of, operand_of, prepared_kernel
 from tests.bits import assert_bit_equal
 from tests.kernels.prepared import check, program_of
 from tests.ops.geometries import geometries
@@ -72,7 +72,7 @@ def int8_product_of(op, program):
     inputs, outputs = (
         [operand_of(tensor) for tensor in tensors] for tensors in (program.inputs_of(node), program.outputs_of(node))
     )
-    return form_of(op, inputs, outputs, node.attributes, fitted(0, 1, [NOTHING], (0, 1)))
+    return prepared_kernel(op, inputs, outputs, node.attributes, fitted(0, 1, [NOTHING], (0, 1)))
 
 
 def test_a_bound_form_reads_whatever_its_arrays_hold(level):
@@ -82,7 +82,7 @@ def test_a_bound_form_reads_whatever_its_arrays_hold(level):
         (node,) = program.nodes
         (result,) = program.outputs_of(node)
         x, y = np.empty((4, 3, 6, 5), np.int8), np.empty((4, *result.shape[1:]), np.int32)
-        call = fast_form(program, node).bind([x], [y])
+        call = fast_kernel_of(program, node).bind([x], [y])
         for _ in range(3):
             x[...] = rng.integers(-128, 128, x.shape)
             call()

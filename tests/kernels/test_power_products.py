@@ -1,4 +1,4 @@
-"""Products with power-of-two weights as one or two int8 products, on every level: the codes of the plain form."""
+"""Products with power-of-two weights as one or two int8 products, on every level: the codes of the plain kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of distances and of signed minima in 16 and in 32 bits: the codes of the plain form, and when there are none."""
+"""Sums of distances and of signed minima in 16 and in 32 bits: the codes of the plain kernel, and when there are none."""
 
 from __future__ import annotations
 

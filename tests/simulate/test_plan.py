@@ -13,7 +13,7 @@ from mfsim.ir.formats import Format, Range, Scale
 from mfsim.kernels import cpu
 from mfsim.parity.reference import run_reference
 from mfsim.simulate import simulate
-from mfsim.simulate.dispatch import Ending, fast_form
+from mfsim.simulate.dispatch import Ending, fast_kernel_of
 from mfsim.simulate.planner import LINE, Plan
 from tests.bits import assert_bit_equal
 from tests.programs import random_codes, random_program
@@ -33,7 +33,7 @@ def product(builder, op, exponents=(-7,)):
 
 
 def same_as_plain(program, samples=9):
-    """Fail unless fast and plain forms give the same codes and events; return the fast plan."""
+    """Fail unless fast and plain kernels give the same codes and events; return the fast plan."""
     codes = random_codes(program, samples, 1)
     plain, fast = (simulate(program, codes, kernels=kernels, batch_size=4) for kernels in ("plain", "fast"))
     for name in program.outputs:
@@ -238,14 +238,14 @@ def test_a_form_is_made_anew_for_another_range_of_its_windows():
     y = pooled(builder, "sum_pool2d", convolution(builder, "conv2d", (1, 1, 1, 1)), 2, 2)
     program = builder.finish([builder.node("requantize", [y], {"shift": (4,), "axis": -1, "bits": 8, "signed": 1})])
     conv, pool, fitting = program.nodes
-    form = fast_form(program, conv, Ending(fitting, pool=pool))
-    assert fast_form(program, conv, Ending(fitting, pool=pool)) is form
+    form = fast_kernel_of(program, conv, Ending(fitting, pool=pool))
+    assert fast_kernel_of(program, conv, Ending(fitting, pool=pool)) is form
     tensor = program.tensors[y]
     other_program = replace(
         program,
         tensors={**program.tensors, y: replace(tensor, range=Range.of(tensor.range.low + 1, tensor.range.high))},
     )
-    other = fast_form(other_program, conv, Ending(fitting, pool=pool))
+    other = fast_kernel_of(other_program, conv, Ending(fitting, pool=pool))
     assert other is not form
 
 

@@ -17,7 +17,7 @@ from mfsim.kernels.scratch import round_up, scratch
 from mfsim.kernels.windows import window_of
 
 LEAST_OUTPUTS = 8
-"""Fewer outputs than this for each of several groups (depthwise) leave most of a product empty: plain form."""
+"""Fewer outputs than this for each of several groups (depthwise) leave most of a product empty: plain kernel."""
 
 MOST_STEPS = 4
 """Runs are read where they lie if the product has not more than so many times the steps of gathered windows."""

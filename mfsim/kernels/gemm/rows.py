@@ -141,7 +141,7 @@ class Bound:
 
 
 class Bindable:
-    """The `run` of a fast form that can be bound to arrays.
+    """The `run` of a fast kernel that can be bound to arrays.
 
     Whoever runs it on the same arrays again may call what `bind` returns instead, and spare all that comes before the
     kernels.

@@ -1,4 +1,4 @@
-"""Codes shifted, rounded and fitted into a word, many at a time: the fast form of requantize and of what resembles it.
+"""Codes shifted, rounded and fitted into a word, many at a time: the fast kernel of requantize and of what resembles it.
 
 Every rule of rounding is one formula. With k places to the right,
 

@@ -1,4 +1,4 @@
-"""Building blocks of the fast forms: machine vectors of integers, written as LLVM vector instructions.
+"""Building blocks of the fast kernels: machine vectors of integers, written as LLVM vector instructions.
 
 Functions that take a `builder` emit instructions: loads and stores, shuffles, butterflies. They work for every
 integer element of 8 to 64 bits and for vectors of one or more 128-bit segments; LLVM chooses the instructions of

@@ -1,7 +1,7 @@
-"""Arithmetic in one machine word: what fast forms use instead of Numba's operators, which widen to 64 bits.
+"""Arithmetic in one machine word: what fast kernels use instead of Numba's operators, which widen to 64 bits.
 
 Both operands, and the result, are of one signed integer type; sums, products and left shifts wrap. LLVM so fills its
-vectors with codes of 32 bits where the proved ranges fit them, which is for the caller to know: a fast form is
+vectors with codes of 32 bits where the proved ranges fit them, which is for the caller to know: a fast kernel is
 compiled for a word (`numpy.int32`, `numpy.int64`) and chosen by `word_of`.
 """
 
@@ -14,7 +14,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 WORDS = (np.int32, np.int64)
-"""The words that fast forms compute in, the narrowest first."""
+"""The words that fast kernels compute in, the narrowest first."""
 
 
 def word_of(*numbers: int) -> Any:

@@ -10,7 +10,7 @@ from mfsim.kernels.gemm.product import LAYOUTS
 from mfsim.kernels.rows.transpose import prepared as prepare_transpose
 from mfsim.kernels.scratch import scratch
 
-# matmul, fast form for words of 8 bits: an exact int8 product, with constant weights packed once.
+# matmul, fast kernel for words of 8 bits: an exact int8 product, with constant weights packed once.
 
 MATMUL_ISAS = tuple(LAYOUTS)
 
@@ -39,7 +39,7 @@ def prepare_matmul(inputs, outputs, attributes, after=None):
     return prepared_matmul(inputs, y, lambda w, bias, probe, run: dense_sums(x, w, bias, y, run, probe), after)
 
 
-# conv2d, fast form: windows as rows of an exact int8 product, with weights packed once, or line by line.
+# conv2d, fast kernel: windows as rows of an exact int8 product, with weights packed once, or line by line.
 
 CONV2D_ISAS = tuple(LAYOUTS)
 
@@ -73,7 +73,7 @@ def prepare_conv2d(inputs, outputs, attributes, after=None):
     return run if run or after else direct.prepared(inputs, outputs, attributes, mf=False)
 
 
-# gram, fast form for words of 8 bits: an exact int8 product of x with its own rows as columns.
+# gram, fast kernel for words of 8 bits: an exact int8 product of x with its own rows as columns.
 
 GRAM_ISAS = tuple(LAYOUTS)
 

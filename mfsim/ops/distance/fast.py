@@ -184,7 +184,7 @@ def _prepared_batched(minimum, inputs, attributes):
     return run
 
 
-# adder_matmul, fast form: sums of distances in 16 bits where they fit, whole vectors of outputs at a time.
+# adder_matmul, fast kernel: sums of distances in 16 bits where they fit, whole vectors of outputs at a time.
 
 ADDER_MATMUL_ISAS = ("portable",)
 
@@ -210,7 +210,7 @@ def prepare_adder_matmul(inputs, outputs, attributes, after=None):
     return _prepared_matmul(0, inputs, outputs, attributes, after)
 
 
-# adder_conv2d, fast form: sums of distances in 16 bits where they fit, whole vectors of outputs at a time.
+# adder_conv2d, fast kernel: sums of distances in 16 bits where they fit, whole vectors of outputs at a time.
 
 ADDER_CONV2D_ISAS = ("portable",)
 
@@ -235,7 +235,7 @@ def prepare_adder_conv2d(inputs, outputs, attributes, after=None):
     return _prepared_conv2d(0, inputs, outputs, attributes, after)
 
 
-# min_matmul, fast form: sums of signed minima of magnitudes in 16 bits where they fit, whole vectors of outputs at a time.
+# min_matmul, fast kernel: sums of signed minima of magnitudes in 16 bits where they fit, whole vectors of outputs at a time.
 
 MIN_MATMUL_ISAS = ("portable",)
 
@@ -261,7 +261,7 @@ def prepare_min_matmul(inputs, outputs, attributes, after=None):
     return _prepared_matmul(1, inputs, outputs, attributes, after)
 
 
-# min_conv2d, fast form: sums of signed minima of magnitudes in 16 bits where they fit, whole vectors of outputs at a time.
+# min_conv2d, fast kernel: sums of signed minima of magnitudes in 16 bits where they fit, whole vectors of outputs at a time.
 
 MIN_CONV2D_ISAS = ("portable",)
 

@@ -13,7 +13,7 @@ from mfsim.kernels.rows.epilogue import AS_THEY_ARE, NOTHING, PLAIN, apply_one, 
 from mfsim.kernels.rows.packed import multiply_rows
 from mfsim.kernels.simd.wrapping import WORDS, add, maximum, minimum, shl, sub, word_of
 
-# The fast forms of add and sub: many sums at a time, in the narrowest word that holds them, and perhaps fitted.
+# The fast kernels of add and sub: many sums at a time, in the narrowest word that holds them, and perhaps fitted.
 
 
 @functools.cache
@@ -72,7 +72,7 @@ def _prepared_sum(inputs, outputs, attributes, mode, after):
     return run
 
 
-# abs, fast form: in the word of the result, whole vectors at a time.
+# abs, fast kernel: in the word of the result, whole vectors at a time.
 
 ABS_ISAS = ("portable",)
 
@@ -106,7 +106,7 @@ def run_abs(inputs, attributes, outputs):
     transform_operand(inputs[0].reshape(-1), outputs[0].reshape(-1), MAGNITUDE, 0, 0, 0)
 
 
-# neg, fast form: in the word of the result, whole vectors at a time.
+# neg, fast kernel: in the word of the result, whole vectors at a time.
 
 NEG_ISAS = ("portable",)
 
@@ -148,7 +148,7 @@ def run_neg(inputs, attributes, outputs):
     _negated(inputs[0].reshape(-1), outputs[0].reshape(-1))
 
 
-# sign, fast form: in the word of the result, whole vectors at a time.
+# sign, fast kernel: in the word of the result, whole vectors at a time.
 
 SIGN_ISAS = ("portable",)
 
@@ -183,7 +183,7 @@ def run_sign(inputs, attributes, outputs):
     transform_operand(inputs[0].reshape(-1), outputs[0].reshape(-1), SIGN, attributes["sign_zero"], 0, 0)
 
 
-# relu, fast form.
+# relu, fast kernel.
 
 RELU_ISAS = ("portable",)
 
@@ -215,7 +215,7 @@ def prepare_relu(inputs, outputs, attributes, after=None):
     return fitting(after._replace(word=word, rules=rules), 1)
 
 
-# clip, fast form.
+# clip, fast kernel.
 
 CLIP_ISAS = ("portable",)
 
@@ -238,7 +238,7 @@ def prepare_clip(inputs, outputs, attributes):
     return fitting(fitted(x.low, x.high, [NOTHING], (attributes["lo"], attributes["hi"])), 1)
 
 
-# add, fast form.
+# add, fast kernel.
 
 ADD_ISAS = ("portable",)
 
@@ -263,7 +263,7 @@ def prepare_add(inputs, outputs, attributes, after=None):
     return _prepared_sum(inputs, outputs, attributes, 1, after)
 
 
-# sub, fast form.
+# sub, fast kernel.
 
 SUB_ISAS = ("portable",)
 
@@ -288,7 +288,7 @@ def prepare_sub(inputs, outputs, attributes, after=None):
     return _prepared_sum(inputs, outputs, attributes, -1, after)
 
 
-# mul, fast form: products in the word of the result.
+# mul, fast kernel: products in the word of the result.
 
 MUL_ISAS = ("portable",)
 
@@ -321,7 +321,7 @@ def prepare_mul(inputs, outputs, attributes):
     return run
 
 
-# soft_threshold, fast form: x less the nearest code of -t..t, many at a time.
+# soft_threshold, fast kernel: x less the nearest code of -t..t, many at a time.
 
 SOFT_THRESHOLD_ISAS = ("portable",)
 

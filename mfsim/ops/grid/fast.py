@@ -9,7 +9,7 @@ import numpy as np
 from mfsim.kernels.rows.epilogue import fitting, requantizing
 from mfsim.kernels.rows.packed import multiply_rows, scale_rows
 
-# requantize, fast form: every rule of rounding as one formula, in the narrowest word that holds it.
+# requantize, fast kernel: every rule of rounding as one formula, in the narrowest word that holds it.
 
 REQUANTIZE_ISAS = ("portable",)
 
@@ -36,7 +36,7 @@ def prepare_requantize(inputs, outputs, attributes):
     return None if fit is None else fitting(fit, 1 if axis < 0 else math.prod(x.shape[axis:]))
 
 
-# accumulator, fast form: that of requantize without a shift.
+# accumulator, fast kernel: that of requantize without a shift.
 
 ACCUMULATOR_ISAS = ("portable",)
 
@@ -63,7 +63,7 @@ def prepare_accumulator(inputs, outputs, attributes):
     return fitting(requantizing(inputs[0].low, inputs[0].high, {**attributes, **UNSHIFTED}), 1)
 
 
-# csd_gain, fast form: a product with each constant, which its signed digits are only another way to write.
+# csd_gain, fast kernel: a product with each constant, which its signed digits are only another way to write.
 
 CSD_GAIN_ISAS = ("portable",)
 

@@ -6,7 +6,7 @@ import math
 
 from mfsim.kernels.rows.transpose import prepared as prepare_transpose
 
-# concat, fast form: codes of any word, shifted where they lie in the result.
+# concat, fast kernel: codes of any word, shifted where they lie in the result.
 
 CONCAT_ISAS = ("portable",)
 

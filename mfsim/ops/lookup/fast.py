@@ -11,7 +11,7 @@ from mfsim.kernels.rows.packed import CACHED_CODES, pack, packed, unpack
 from mfsim.kernels.simd.byte_tables import LOOK_UPS
 from mfsim.kernels.simd.wrapping import maximum, minimum, sub, word_of
 
-# table, fast form: bytes by a table of all 256; other codes clamped to the ends of the table and looked up.
+# table, fast kernel: bytes by a table of all 256; other codes clamped to the ends of the table and looked up.
 
 TABLE_ISAS = tuple(LOOK_UPS)
 
@@ -66,7 +66,7 @@ def prepare_table(inputs, outputs, attributes):
     return run
 
 
-# embedding, fast form: rows of a table in the word of the result, copied.
+# embedding, fast kernel: rows of a table in the word of the result, copied.
 
 EMBEDDING_ISAS = ("portable",)
 

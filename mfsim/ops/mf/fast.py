@@ -8,7 +8,7 @@ from mfsim.kernels.gemm.implicit import prepared as prepared_convolution
 from mfsim.kernels.gemm.matmul import prepared as prepared_matmul
 from mfsim.kernels.gemm.product import LAYOUTS
 
-# mf_matmul, fast form for words of 8 bits: an exact int8 product, with constant weights packed once.
+# mf_matmul, fast kernel for words of 8 bits: an exact int8 product, with constant weights packed once.
 
 MF_MATMUL_ISAS = tuple(LAYOUTS)
 
@@ -37,7 +37,7 @@ def prepare_mf_matmul(inputs, outputs, attributes, after=None):
     return prepared_matmul(inputs, y, lambda w, bias, probe, run: mf_sums(x, w, bias, y, attributes, run, probe), after)
 
 
-# mf_conv2d, fast form: windows as rows of an exact int8 product, with weights packed once, or line by line.
+# mf_conv2d, fast kernel: windows as rows of an exact int8 product, with weights packed once, or line by line.
 
 MF_CONV2D_ISAS = tuple(LAYOUTS)
 

@@ -14,7 +14,7 @@ from mfsim.kernels.rows.search import search_table
 from mfsim.kernels.simd.wrapping import add, maximum, mul, sub, word_of
 from mfsim.ops.norm.kernels import guarded_root
 
-# What the fast forms of the norms share: the statistic of a row, then one float64 product for each code, exact.
+# What the fast kernels of the norms share: the statistic of a row, then one float64 product for each code, exact.
 #
 #     y_i = round(c_i g_i f) + beta_i,   c_i = N q_i - sum q  or  N q_i
 #
@@ -126,7 +126,7 @@ def _shift_norm(inputs, outputs, attributes, kind):
     return _prepared(inputs, outputs, np.ldexp(1.0, places), beta, Statistic(kind, True), quotient, numerator)
 
 
-# layer_norm, fast form: centred codes times one number for their row, in float64 and exact.
+# layer_norm, fast kernel: centred codes times one number for their row, in float64 and exact.
 
 LAYER_NORM_ISAS = ("portable",)
 
@@ -151,7 +151,7 @@ def prepare_layer_norm(inputs, outputs, attributes):
     return _root_norm(inputs, outputs, attributes, centred=True)
 
 
-# layer_norm_recip, fast form: centred codes times the reciprocal of their root, in float64 and exact.
+# layer_norm_recip, fast kernel: centred codes times the reciprocal of their root, in float64 and exact.
 
 LAYER_NORM_RECIP_ISAS = ("portable",)
 
@@ -176,7 +176,7 @@ def prepare_layer_norm_recip(inputs, outputs, attributes):
     return _root_norm(inputs, outputs, attributes, centred=True)
 
 
-# rms_norm, fast form: codes times one number for their row, in float64 and exact.
+# rms_norm, fast kernel: codes times one number for their row, in float64 and exact.
 
 RMS_NORM_ISAS = ("portable",)
 
@@ -201,7 +201,7 @@ def prepare_rms_norm(inputs, outputs, attributes):
     return _root_norm(inputs, outputs, attributes, centred=False)
 
 
-# rms_norm_recip, fast form: codes times the reciprocal of their root, in float64 and exact.
+# rms_norm_recip, fast kernel: codes times the reciprocal of their root, in float64 and exact.
 
 RMS_NORM_RECIP_ISAS = ("portable",)
 
@@ -226,7 +226,7 @@ def prepare_rms_norm_recip(inputs, outputs, attributes):
     return _root_norm(inputs, outputs, attributes, centred=False)
 
 
-# shift_norm_l1, fast form: centred codes times a power of two for their row, in float64 and exact.
+# shift_norm_l1, fast kernel: centred codes times a power of two for their row, in float64 and exact.
 
 SHIFT_NORM_L1_ISAS = ("portable",)
 
@@ -251,7 +251,7 @@ def prepare_shift_norm_l1(inputs, outputs, attributes):
     return _shift_norm(inputs, outputs, attributes, MAGNITUDES)
 
 
-# shift_norm_l2, fast form: centred codes times a power of two for their row, in float64 and exact.
+# shift_norm_l2, fast kernel: centred codes times a power of two for their row, in float64 and exact.
 
 SHIFT_NORM_L2_ISAS = ("portable",)
 

@@ -137,7 +137,7 @@ def _prepared_pool(attributes, greatest):
     return run
 
 
-# max_pool2d, fast form: the greatest code of each window, whole rows at a time.
+# max_pool2d, fast kernel: the greatest code of each window, whole rows at a time.
 
 MAX_POOL2D_ISAS = ("portable",)
 
@@ -162,7 +162,7 @@ def prepare_max_pool2d(inputs, outputs, attributes):
     return _prepared_pool(attributes, greatest=True)
 
 
-# sum_pool2d, fast form: the sum of each window, whole rows at a time.
+# sum_pool2d, fast kernel: the sum of each window, whole rows at a time.
 
 SUM_POOL2D_ISAS = ("portable",)
 

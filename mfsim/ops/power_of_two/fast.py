@@ -68,7 +68,7 @@ def _prepared_conv2d(inputs, outputs, attributes, after):
     return run if run or after else direct.prepared(inputs, outputs, attributes, mf=False)
 
 
-# shift_matmul, fast form: exact int8 products with the weights as numbers.
+# shift_matmul, fast kernel: exact int8 products with the weights as numbers.
 
 SHIFT_MATMUL_ISAS = tuple(LAYOUTS)
 
@@ -96,7 +96,7 @@ def prepare_shift_matmul(inputs, outputs, attributes, after=None):
     return _prepared_matmul(inputs, outputs, attributes, after)
 
 
-# shift_conv2d, fast form: exact int8 products with the weights as numbers, or line by line.
+# shift_conv2d, fast kernel: exact int8 products with the weights as numbers, or line by line.
 
 SHIFT_CONV2D_ISAS = tuple(LAYOUTS)
 

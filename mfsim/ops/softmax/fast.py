@@ -15,7 +15,7 @@ from mfsim.kernels.rows.search import search_table
 from mfsim.kernels.simd.wrapping import add, bit_and, maximum, minimum, shl, sub, word_of
 from mfsim.ops.softmax.kernels import logarithm
 
-# What the fast forms of softmax and tanh-l1 share: the terms of a row, and their quotients by its sum.
+# What the fast kernels of softmax and tanh-l1 share: the terms of a row, and their quotients by its sum.
 #
 # All that happens to a code on its way to a term is looked up at once. For softmax the table has a term for each
 # distance from the maximum that the proved range of x allows, the greatest first; for tanh one for each code, with
@@ -212,7 +212,7 @@ def _shifted(inputs, outputs, terms, fraction):
     )
 
 
-# softmax, fast form: terms times one number for their row, in float64 and exact.
+# softmax, fast kernel: terms times one number for their row, in float64 and exact.
 
 SOFTMAX_ISAS = ("portable",)
 
@@ -234,7 +234,7 @@ def prepare_softmax(inputs, outputs, attributes):
     return _divided(inputs, outputs, Terms.of_distances(inputs[0], inputs[1].codes), attributes["fraction"])
 
 
-# softmax_recip, fast form: terms times the reciprocal of their row, in float64 and exact.
+# softmax_recip, fast kernel: terms times the reciprocal of their row, in float64 and exact.
 
 SOFTMAX_RECIP_ISAS = ("portable",)
 
@@ -262,7 +262,7 @@ def prepare_softmax_recip(inputs, outputs, attributes):
     )
 
 
-# softmax_shift, fast form: terms times a power of two for their row, in float64 and exact.
+# softmax_shift, fast kernel: terms times a power of two for their row, in float64 and exact.
 
 SOFTMAX_SHIFT_ISAS = ("portable",)
 
@@ -284,7 +284,7 @@ def prepare_softmax_shift(inputs, outputs, attributes):
     return _shifted(inputs, outputs, Terms.of_distances(inputs[0], inputs[1].codes), attributes["fraction"])
 
 
-# softmax_log, fast form: terms only for their sum; the place of each result from that of the term.
+# softmax_log, fast kernel: terms only for their sum; the place of each result from that of the term.
 
 SOFTMAX_LOG_ISAS = ("portable",)
 
@@ -353,7 +353,7 @@ def prepare_softmax_log(inputs, outputs, attributes):
     return run
 
 
-# tanh_l1, fast form: signed terms times one number for their row, in float64 and exact.
+# tanh_l1, fast kernel: signed terms times one number for their row, in float64 and exact.
 
 TANH_L1_ISAS = ("portable",)
 
@@ -376,7 +376,7 @@ def prepare_tanh_l1(inputs, outputs, attributes):
     return _divided(inputs, outputs, terms, attributes["fraction"])
 
 
-# tanh_l1_shift, fast form: signed terms times a power of two for their row, in float64 and exact.
+# tanh_l1_shift, fast kernel: signed terms times a power of two for their row, in float64 and exact.
 
 TANH_L1_SHIFT_ISAS = ("portable",)
 

@@ -12,7 +12,7 @@ from mfsim.kernels.jit import kernel
 from mfsim.kernels.simd.vector import radix
 from mfsim.ops.wht.kernels import natural_rows
 
-# wht, fast form: butterflies over whole vectors in registers, each pass over memory as many stages as fit.
+# wht, fast kernel: butterflies over whole vectors in registers, each pass over memory as many stages as fit.
 #
 # A transform of blocks of n codes that lie `inner` apart is a transform over some bits of the flat index. Where
 # these begin inside a vector (the last axis, or a short power of two behind it), `rows` does the bits of the lane
