@@ -35,11 +35,11 @@ def normal(name: str) -> str:
 
 
 def lowest(text: str) -> str:
-    """Return `name==release` for a requirement such as `numpy>=2.4,<3`.
+    """Return `name==release` for a requirement such as `numpy>=2.4,<3`, behind which its marker stays.
 
     Parameters
     ----------
-    text : a requirement with one lower bound, `name>=release`, and no URL, extra or marker.
+    text : a requirement with one lower bound, `name>=release`, and no URL or extra.
 
     Raises
     ------
@@ -50,7 +50,8 @@ def lowest(text: str) -> str:
     bounds = [part.version for part in requirement.specifier if part.operator == ">="]
     if len(bounds) != 1:
         raise ValueError(f"`{text}` must have one lower bound, as in `{requirement.name}>=1.0`, not {len(bounds)}")
-    return f"{normal(requirement.name)}=={bounds[0]}"
+    marker = f"; {requirement.marker}" if requirement.marker else ""
+    return f"{normal(requirement.name)}=={bounds[0]}{marker}"
 
 
 def exact(pyproject: str, constraints: str) -> tuple[list[str], list[str]]:

@@ -33,6 +33,7 @@ def lower_bounds():
         ("brevitas>=0.13.4,<0.14", "brevitas==0.13.4"),
         ("brevitas<0.14,>=0.13.4,!=0.13.5", "brevitas==0.13.4"),
         ("Scikit_Learn >= 1.9", "scikit-learn==1.9"),
+        ("a>=1; sys_platform == 'linux'", 'a==1; sys_platform == "linux"'),
     ],
 )
 def test_a_lower_bound_is_one_release(lower_bounds, text, expected):
