@@ -15,7 +15,7 @@ from benchmarks.rows import machine, medians
 from mfsim.ir.builder import ProgramBuilder
 from mfsim.ir.formats import Format, Scale
 from mfsim.kernels import cpu
-from mfsim.ops.wht.wht import fast as fast_wht
+from mfsim.ops.wht.fast import WHT_ISAS, transform
 from mfsim.report.charts import Axis
 from mfsim.report.curves import KINDS, Curve, curves
 from mfsim.report.pictures import Picture
@@ -84,5 +84,5 @@ def simulated_transform(length: int, codes: int, samples: int) -> Callable[[], o
 
 def transform_alone(kind: str, length: int, codes: int) -> Callable[[], object]:
     """Return a run of the kernel alone, in place on `codes` words of type `kind`."""
-    values, level = np.zeros(codes, kind), cpu.best(tuple(fast_wht.FORMS))
-    return lambda: fast_wht.transform(values, values, length, 1, "natural", level)
+    values, level = np.zeros(codes, kind), cpu.best(tuple(WHT_ISAS))
+    return lambda: transform(values, values, length, 1, "natural", level)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import importlib.util
 import pathlib
 import pkgutil
 import sys
@@ -97,3 +99,18 @@ def test_no_family_imports_another(path):
     others = {info.name for info in pkgutil.iter_modules(ops.__path__) if info.ispkg} - {family}
     found = {name for name in imported(path) if name.startswith("mfsim.ops.") and name.split(".")[2] in others}
     assert not found, f"{path} must not import {', '.join(sorted(found))}"
+
+
+OUTSIDE = sorted(
+    path.relative_to(ROOT) for folder in ("benchmarks", "examples", "tools") for path in (ROOT / folder).rglob("*.py")
+)
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=str)
+def test_what_stands_beside_mfsim_imports_names_that_it_has(path):
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "mfsim":
+            module = importlib.import_module(node.module)
+            for alias in node.names:
+                found = hasattr(module, alias.name) or importlib.util.find_spec(f"{node.module}.{alias.name}")
+                assert found, f"{path} imports `{alias.name}`, which {node.module} does not have"
