@@ -16,7 +16,7 @@ from torch import nn
 
 from mfsim import quant
 from mfsim.data import Dataset, Split, as_labelled
-from mfsim.errors import DataError, ExportError
+from mfsim.errors import DataError, ExportError, ModelError
 from mfsim.export.check import Source, check_codes
 from mfsim.export.check import check as check_files
 from mfsim.export.check_report import CheckReport, Limits
@@ -81,6 +81,8 @@ def train(
     ModelError, ShapeError
         If the model does not suit images and labels, or the loss is no longer finite.
     """
+    if not isinstance(model, str):
+        _check_module("model", model)
     given = as_labelled(data)
     shape = given.train.images.shape[1:]
     network = models.create(model, shape, given.classes, seed=seed) if isinstance(model, str) else model
@@ -141,6 +143,7 @@ def quantize(
     UnsupportedOpError, ModelError
         If a layer cannot be folded or quantized; the message names it.
     """
+    _check_module("model", model)
     if isinstance(data, (Dataset, Split, str, os.PathLike)):
         labelled = as_labelled(data)
         inputs = as_inputs(labelled.train.first(CALIBRATION).images)
@@ -165,6 +168,11 @@ def quantize(
                 progress=progress,
             )
     return network
+
+
+def _check_module(name: str, model: object) -> None:
+    if not isinstance(model, nn.Module):
+        raise ModelError(f"`{name}` must be a torch module, not {model!r:.60}")
 
 
 def _recipe(given: Recipe | Mapping[str, Any] | str | os.PathLike[str] | None) -> Recipe:
@@ -193,9 +201,12 @@ def export(
 
     Raises
     ------
+    ModelError
+        If `model` is no torch module.
     ExportError
         If there is no example, something would be lost, or the file cannot be written.
     """
+    _check_module("model", model)
     given = example if example is not None else getattr(model, "example", None)
     if given is None:
         raise ExportError(
@@ -251,6 +262,7 @@ def check(
     ModelError
         If the file is missing or damaged, or does not have the outputs of its model.
     """
+    _check_module("quantized", quantized)
     inputs = as_inputs(_images(data), "a check")
     if float_model is None:
         return check_codes(quantized, model_file, inputs, limits=limits, batch_size=batch_size, progress=progress)

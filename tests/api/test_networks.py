@@ -186,3 +186,20 @@ def test_bad_input(call, kind, sentence):
     with pytest.raises(kind) as error:
         call()
     assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("model", lambda: mfsim.train(3, "digits")),
+        ("model", lambda: mfsim.quantize(3, np.zeros((2, 1, 8, 8), np.float32))),
+        ("model", lambda: mfsim.export(3, "model.onnx")),
+        ("quantized", lambda: mfsim.check(3, "model.onnx", "digits")),
+    ],
+)
+def test_what_is_no_module_is_said_first(name, call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError) as error:
+        call()
+    assert str(error.value) == f"`{name}` must be a torch module, not 3"
+    assert not list(tmp_path.iterdir())
