@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from mfsim.data.dataset import Split
@@ -32,6 +33,7 @@ WARMUP = 0.2
 
 AVERAGE = 0.98
 """Greatest weight of the running average of the weights against the newest ones; less at first."""
+
 STATISTICS_IMAGES, STATISTICS_BATCH = 2048, 512
 """How many training images batch norm statistics are taken from, and how many at a time."""
 
@@ -285,3 +287,38 @@ def fit(
     model.load_state_dict(best_state)
     model.eval()
     return History(tuple(done), best)
+
+
+@contextlib.contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Let torch use `count` threads in the body.
+
+    Parameters
+    ----------
+    count : int, at least 1
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def check_runs(network: nn.Module, split: Split) -> None:
+    """Raise a `MfsimError` unless `network` takes the images of `split` and scores each of their classes.
+
+    Parameters
+    ----------
+    network : module in any mode
+    split : of at least one image
+    """
+    few = split.first(2)
+    try:
+        logits(network, few.images)
+    except Exception as error:  # whatever a stranger's module raises
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise ModelError(
+            f"the model cannot run on images of the shape {split.images.shape[1:]}: {reason[0]}"
+        ) from error
+    accuracy(network, few)

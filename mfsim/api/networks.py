@@ -26,9 +26,9 @@ from mfsim.keywords import check_keywords
 from mfsim.nn import models
 from mfsim.quant import QuantizedNetwork, Recipe
 from mfsim.quant.observer import as_inputs
-from mfsim.train import Epoch, fit
+from mfsim.train import Epoch, check_runs, fit, torch_threads
 from mfsim.workflow.settings import DEFAULTS
-from mfsim.workflow.steps import CALIBRATION, check_runs, torch_threads
+from mfsim.workflow.steps import CALIBRATION
 
 Labelled = Dataset | Split | str | os.PathLike[str]
 """A data set, one split of images and labels, or what `mfsim.data.load` takes."""

@@ -43,7 +43,12 @@ class Rounding(enum.Enum):
 
     @classmethod
     def parse(cls, name: str | Rounding) -> Rounding:
-        """Return the member called `name`; a `FormatError` names the known ones."""
+        """Return the member called `name`; a `FormatError` names the known ones.
+
+        Parameters
+        ----------
+        name : str or Rounding; a member is returned as it is
+        """
         return _parse(cls, name, "rounding")
 
 
@@ -57,7 +62,12 @@ class Overflow(enum.Enum):
 
     @classmethod
     def parse(cls, name: str | Overflow) -> Overflow:
-        """Return the member called `name`; a `FormatError` names the known ones."""
+        """Return the member called `name`; a `FormatError` names the known ones.
+
+        Parameters
+        ----------
+        name : str or Overflow; a member is returned as it is
+        """
         return _parse(cls, name, "overflow")
 
 
@@ -97,7 +107,12 @@ class Format:
         return (1 << (self.bits - 1)) - 1 if self.signed else (1 << self.bits) - 1
 
     def holds(self, lo: int, hi: int) -> bool:
-        """Whether every code of lo..hi is a code of this word."""
+        """Whether every code of lo..hi is a code of this word.
+
+        Parameters
+        ----------
+        lo, hi : int, lo <= hi
+        """
         return self.lo <= lo and hi <= self.hi
 
     @classmethod
@@ -105,6 +120,11 @@ class Format:
         """Return the smallest word that holds lo..hi: unsigned if lo >= 0, else two's complement.
 
         Raises `RangeError`, naming `where`, if that takes more than 63 bits.
+
+        Parameters
+        ----------
+        lo, hi : int, lo <= hi
+        where : what the range is of, for the message
         """
         bits = max(1, hi.bit_length()) if lo >= 0 else max((-lo - 1).bit_length(), max(hi, 0).bit_length()) + 1
         if bits > MAX_BITS:
@@ -170,7 +190,12 @@ class Scale:
 
     @classmethod
     def of(cls, exponent: int) -> Scale:
-        """Return the scale with one exponent."""
+        """Return the scale with one exponent.
+
+        Parameters
+        ----------
+        exponent : int, e of the step 2**e
+        """
         return cls((exponent,), None)
 
     @classmethod
@@ -178,6 +203,11 @@ class Scale:
         """Return the scale whose codes are `steps` apart: one positive number, or one for each index of `axis`.
 
         A float is taken as the dyadic rational that it is. Raises `FormatError` for a step that is not positive.
+
+        Parameters
+        ----------
+        steps : positive Fractions or floats, one where `axis` is None
+        axis : int, the axis that they run along, or None
         """
         parts = [_parts(step) for step in steps]
         factors = tuple(factor for _, factor in parts)
@@ -206,15 +236,31 @@ class Scale:
         return tuple(f * _power(e) for f, e in zip(factors, self.exponents, strict=True))
 
     def along(self, size: int) -> tuple[int, ...]:
-        """Return `size` exponents: the stored ones, or the single one repeated."""
+        """Return `size` exponents: the stored ones, or the single one repeated.
+
+        Parameters
+        ----------
+        size : int, length of the axis
+        """
         return self.exponents if self.axis is not None else self.exponents * size
 
     def steps_along(self, size: int) -> tuple[Fraction, ...]:
-        """Return `size` steps: the stored ones, or the single one repeated."""
+        """Return `size` steps: the stored ones, or the single one repeated.
+
+        Parameters
+        ----------
+        size : int, length of the axis
+        """
         return self.steps if self.axis is not None else self.steps * size
 
     def moved(self, by: Sequence[int] | int, axis: int | None = None) -> Scale:
-        """Return this scale with `by` added to its exponents (one int, or one for each index of `axis`)."""
+        """Return this scale with `by` added to its exponents (one int, or one for each index of `axis`).
+
+        Parameters
+        ----------
+        by : int or ints; a sequence of one counts as an int
+        axis : int, the axis that several run along
+        """
         if isinstance(by, int):
             return Scale(tuple(e + by for e in self.exponents), self.axis, self.factors)
         if len(by) == 1:
@@ -225,7 +271,13 @@ class Scale:
         return Scale(tuple(e + b for e, b in zip(self.along(len(by)), by, strict=True)), axis, factors)
 
     def times(self, gains: Sequence[Fraction], axis: int | None = None) -> Scale:
-        """Return this scale with its steps multiplied by one positive gain, or one for each index of `axis`."""
+        """Return this scale with its steps multiplied by one positive gain, or one for each index of `axis`.
+
+        Parameters
+        ----------
+        gains : positive Fractions, at least one
+        axis : int, the axis that several run along
+        """
         if len(gains) == 1:
             return Scale.of_steps([step * gains[0] for step in self.steps], self.axis)
         if self.axis is not None and self.axis != axis:
@@ -233,11 +285,22 @@ class Scale:
         return Scale.of_steps([s * g for s, g in zip(self.steps_along(len(gains)), gains, strict=True)], axis)
 
     def on(self, axis: int) -> Scale:
-        """Return this scale along another axis, unless it is one for the whole tensor."""
+        """Return this scale along another axis, unless it is one for the whole tensor.
+
+        Parameters
+        ----------
+        axis : int, not negative
+        """
         return self if self.axis is None else Scale(self.exponents, axis, self.factors)
 
     def picked(self, indices: Sequence[int], axis: int) -> Scale:
-        """Return the scale of the entries `indices`, now along `axis`."""
+        """Return the scale of the entries `indices`, now along `axis`.
+
+        Parameters
+        ----------
+        indices : ints, each a valid index of the axis of this scale
+        axis : int, not negative
+        """
         if self.axis is None:
             return self
         factors = tuple(self.factors[i] for i in indices) if self.factors else ()
@@ -272,7 +335,12 @@ class Range:
 
     @classmethod
     def of(cls, lo: int, hi: int) -> Range:
-        """Return the range lo..hi for a whole tensor."""
+        """Return the range lo..hi for a whole tensor.
+
+        Parameters
+        ----------
+        lo, hi : int, lo <= hi
+        """
         return cls((lo,), (hi,), None)
 
     @cached_property
@@ -291,7 +359,13 @@ class Range:
         return max(-self.low, self.high, 0)
 
     def along(self, axis: int, size: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return (lo, hi) with `size` entries for `axis`; bounds along another axis are merged first."""
+        """Return (lo, hi) with `size` entries for `axis`; bounds along another axis are merged first.
+
+        Parameters
+        ----------
+        axis : int, not negative
+        size : int, length of that axis
+        """
         if self.axis == axis:
             return self.lo, self.hi
         return (self.low,) * size, (self.high,) * size
@@ -301,6 +375,11 @@ class Range:
         return Range.of(self.low, self.high)
 
     def map(self, function: Callable[[int, int], tuple[int, int]]) -> Range:
-        """Return the range with `(lo, hi) -> (lo, hi)` applied to each index."""
+        """Return the range with `(lo, hi) -> (lo, hi)` applied to each index.
+
+        Parameters
+        ----------
+        function : monotone, so that the bounds it returns are bounds again
+        """
         pairs = [function(a, b) for a, b in zip(self.lo, self.hi, strict=True)]
         return Range(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs), self.axis)

@@ -9,11 +9,10 @@ made from its old result. Bit-true verification has a file of its own, `mfsim/wo
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pathlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,7 @@ from mfsim.analysis import CountReport, count
 from mfsim.analysis.listing import write_text
 from mfsim.compiler import compile_model
 from mfsim.conversion import Rules, convert
-from mfsim.data import Split
-from mfsim.errors import DataError, ModelError
+from mfsim.errors import DataError
 from mfsim.export.check import check
 from mfsim.export.check_report import CheckReport, Limits
 from mfsim.export.exporter import export_float, export_quantized
@@ -40,7 +38,7 @@ from mfsim.quant import QuantizedNetwork, Recipe
 from mfsim.report import NetworkResult
 from mfsim.run_folder import RunFolder
 from mfsim.serialize.write import write_integer
-from mfsim.train import Epoch, accuracy, fit, logits
+from mfsim.train import Epoch, accuracy, check_runs, fit, torch_threads
 from mfsim.workflow.images import chosen, load_data
 from mfsim.workflow.settings import Settings
 from mfsim.workflow.summary import summary, tool_versions
@@ -53,32 +51,8 @@ CALIBRATION = 512
 """Training images that choose the scales of activations."""
 
 
-@contextlib.contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    """Let torch use `count` threads in the body."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 def _silent(what: str, done: int, total: int) -> None:
     """Show no progress."""
-
-
-def check_runs(network: nn.Module, split: Split) -> None:
-    """Raise a `MfsimError` unless `network` takes the images of `split` and scores each of their classes."""
-    few = split.first(2)
-    try:
-        logits(network, few.images)
-    except Exception as error:  # whatever a stranger's module raises
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise ModelError(
-            f"the model cannot run on images of the shape {split.images.shape[1:]}: {reason[0]}"
-        ) from error
-    accuracy(network, few)
 
 
 def train_step(
@@ -169,7 +143,12 @@ def train_step(
 
 
 def fresh(about: Mapping[str, Any]) -> nn.Module:
-    """Return the network that a run.json describes, converted if it says so, with its first weights."""
+    """Return the network that a run.json describes, converted if it says so, with its first weights.
+
+    Parameters
+    ----------
+    about : content of a run.json
+    """
     seed = about["seed"]
     network = models.create(
         about["model"], tuple(about["input_shape"]), about["classes"], seed=seed, **about["options"]
@@ -188,7 +167,12 @@ def _load_folded(run: RunFolder) -> nn.Module:
 
 
 def load_quantized(run: RunFolder) -> QuantizedNetwork:
-    """Return the quantized network of a run folder, in eval mode."""
+    """Return the quantized network of a run folder, in eval mode.
+
+    Parameters
+    ----------
+    run : with quantized.safetensors
+    """
     return quant.load(run.need("quantized.safetensors"), _load_float(run))
 
 
@@ -196,6 +180,13 @@ def quantize_step(
     run: RunFolder, recipe: Recipe | None = None, settings: Settings | None = None, *, progress: Progress = _silent
 ) -> QuantizedNetwork:
     """Fold, calibrate on training images, and train the quantized network; return it.
+
+    Parameters
+    ----------
+    run : with float.safetensors
+    recipe : 8-bit words by default
+    settings : of the training; those of the demo by default
+    progress : see `Progress`
 
     Raises
     ------
@@ -239,7 +230,13 @@ def _epochs(what: str, progress: Progress) -> Callable[[Epoch, int], None]:
 
 
 def export_step(run: RunFolder, *, allow_inexact: bool = False) -> None:
-    """Write float.onnx and model.onnx."""
+    """Write float.onnx and model.onnx.
+
+    Parameters
+    ----------
+    run : with quantized.safetensors
+    allow_inexact : write it although a sum may pass 2**24
+    """
     folded, quantized = _load_folded(run), load_quantized(run)
     example = torch.zeros(2, *run.read()["input_shape"])
     run.forget_from("export")
@@ -255,7 +252,16 @@ def check_step(
     split: str = "test",
     progress: Progress = _silent,
 ) -> CheckReport:
-    """Compare float.onnx and model.onnx in ONNX Runtime with their torch models; write check.json."""
+    """Compare float.onnx and model.onnx in ONNX Runtime with their torch models; write check.json.
+
+    Parameters
+    ----------
+    run : with float.onnx and model.onnx
+    data : a data set in place of the one it was trained on
+    limits : what makes it pass
+    split : "train", "validation" or "test"
+    progress : see `Progress`
+    """
     report = check(
         _load_folded(run),
         load_quantized(run),
@@ -272,7 +278,14 @@ def check_step(
 def compile_file(
     model: str | os.PathLike[str], path: str | os.PathLike[str], *, multiplier_bits: int | None = None
 ) -> Program:
-    """Compile a quantized file (see `compile_model`), write the program to `path`, and return it."""
+    """Compile a quantized file (see `compile_model`), write the program to `path`, and return it.
+
+    Parameters
+    ----------
+    model : path of an ONNX file
+    path : of the integer.onnx to write
+    multiplier_bits : 0, or 2 to 62; see `compile_model`
+    """
     program = compile_model(model, multiplier_bits=multiplier_bits)
     write_integer(program, path)
     return program
@@ -282,6 +295,12 @@ def measure_file(model: str | os.PathLike[str], program: Program, inputs: str | 
     """Compare `program` with its source file in ONNX Runtime, on the inputs in a .npy file.
 
     Raises `DataError` if that cannot be read.
+
+    Parameters
+    ----------
+    model : path of the ONNX file
+    program : compiled from it
+    inputs : path of a .npy file, [N, ...]
     """
     try:
         values = np.load(inputs, allow_pickle=False)
@@ -291,7 +310,12 @@ def measure_file(model: str | os.PathLike[str], program: Program, inputs: str | 
 
 
 def compile_step(run: RunFolder) -> Program:
-    """Compile model.onnx of the run folder to integer.onnx and return the program."""
+    """Compile model.onnx of the run folder to integer.onnx and return the program.
+
+    Parameters
+    ----------
+    run : with model.onnx
+    """
     program = compile_model(run.need("model.onnx"))
     run.forget_from("compile")
     write_integer(program, run.file("integer.onnx"))

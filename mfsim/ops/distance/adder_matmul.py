@@ -105,7 +105,7 @@ def _reference(inputs, attributes):
     return [total]
 
 
-def count(node, inputs, outputs):
+def _executed(node, inputs, outputs):
     total = size(outputs[0].shape)
     return aligned_count(ADDER, node, inputs, total * inputs[0].shape[-1], total)
 
@@ -122,7 +122,7 @@ OP = Op(
     realisations=frozenset({"kernel", "fast", "torch", "onnx", "integer"}),
     infer=_infer,
     reference=_reference,
-    count=count,
+    count=_executed,
     derive=derive_for("adder_matmul"),
     held=HELD,
 )

@@ -54,7 +54,13 @@ PRIMITIVES = frozenset({"addsub", "cmp", "select", "shift", "abs", "neg", "mul",
 
 
 def derive(tensors, attributes):
-    """Return f."""
+    """Return f.
+
+    Parameters
+    ----------
+    tensors : x, gamma and perhaps beta
+    attributes : those of the op, `fraction` and `guard` among them
+    """
     return {"shift": attributes["fraction"] + attributes["guard"] + tensors[1].scale.exponent}
 
 
@@ -101,7 +107,15 @@ MULTIPLIED_HELD = {
 
 
 def infer(op: str, centred: bool, tensors, attributes):
-    """Prove a norm of the inputs x, gamma and, if `centred`, beta; with K where the attributes have it."""
+    """Prove a norm of the inputs x, gamma and, if `centred`, beta; with K where the attributes have it.
+
+    Parameters
+    ----------
+    op : its name
+    centred : whether the mean is subtracted
+    tensors : x [..., N], gamma [N], and beta [N] if centred
+    attributes : complete
+    """
     x, gamma, *beta = tensors
     row = Row.of(op, x, centred)
     check_fraction(op, attributes["fraction"], -31)
@@ -152,7 +166,14 @@ def _reciprocal(op: str, row: Row, gammas, attributes, least_root: int, words) -
 
 
 def reference(centred: bool, inputs, attributes):
-    """Return the norm of each row, from the definition."""
+    """Return the norm of each row, from the definition.
+
+    Parameters
+    ----------
+    centred : whether the mean is subtracted
+    inputs : object arrays of Python ints, x, gamma and perhaps beta
+    attributes : complete
+    """
     x, gamma, *beta = inputs
     up, down = 2 ** max(attributes["shift"], 0), 2 ** max(-attributes["shift"], 0)
 
@@ -172,7 +193,13 @@ def reference(centred: bool, inputs, attributes):
 
 
 def count(node, inputs, outputs):
-    """Return the operations of one sample: sums, root, then the division or the product of each code."""
+    """Return the operations of one sample: sums, root, then the division or the product of each code.
+
+    Parameters
+    ----------
+    node : of one of the norms
+    inputs, outputs : its tensors
+    """
     x, gamma = inputs[:2]
     attributes, words, length, bits = node.attributes, node.words, int(x.shape[-1]), x.format.bits
     n = row_count(x)

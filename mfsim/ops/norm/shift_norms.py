@@ -93,7 +93,15 @@ SHIFTED_HELD = {"shift_rows.addsub": "numerator", "shift_rows.host_places": "pla
 
 
 def infer(op: str, squares: bool, tensors, attributes):
-    """Prove a shift norm of the inputs x, thresholds and beta, with the statistic of `squares` or magnitudes."""
+    """Prove a shift norm of the inputs x, thresholds and beta, with the statistic of `squares` or magnitudes.
+
+    Parameters
+    ----------
+    op : its name
+    squares : whether the statistic is the variance, not the mean magnitude
+    tensors : x [..., N], thresholds and beta [N]
+    attributes : complete
+    """
     x, thresholds, beta = tensors
     row = Row.of(op, x, centred=True)
     steps = _check(op, row, thresholds, attributes)
@@ -115,7 +123,14 @@ def infer(op: str, squares: bool, tensors, attributes):
 
 
 def reference(squares: bool, inputs, attributes):
-    """Return the norm of each row, from the definition."""
+    """Return the norm of each row, from the definition.
+
+    Parameters
+    ----------
+    squares : as in `infer`
+    inputs : object arrays of Python ints, x, thresholds and beta
+    attributes : complete
+    """
     x, thresholds, beta = inputs
 
     def normalised(row: list[int]) -> list[int]:
@@ -131,7 +146,14 @@ def reference(squares: bool, inputs, attributes):
 
 
 def count(squares: bool, node, inputs, outputs):
-    """Return the operations of one sample: the statistic, a search among the thresholds, shifts."""
+    """Return the operations of one sample: the statistic, a search among the thresholds, shifts.
+
+    Parameters
+    ----------
+    squares : as in `infer`
+    node : of one of the norms
+    inputs, outputs : its tensors
+    """
     x, thresholds, beta = inputs
     words, length = node.words, int(x.shape[-1])
     n = row_count(x)
